@@ -630,7 +630,7 @@ def _judged(old: Old, new: Old, job: int, comparison: Comparison, answers: Answe
         answers = _of_savepoints(old, new)
     before = _old(job_of(old, job), after, comparison)
     if isinstance(earlier := plan_of(old, job), Plan) and earlier.flink_assumed:
-        before = replace(before, flink=after.flink)  # a version that nobody named is no change of it
+        before = replace(before, flink=after.flink)  # an assumed version does not count as a change
     told = plan is not None and plan.language in _FLINK_TELLS
     options = CheckOptions(
         allow_non_restored=comparison.allow_non_restored,

@@ -10,7 +10,7 @@ _HIDDEN = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
 _OLD_COMMAND = "##["
 _MARKUP = re.compile(
     r"[&<>`|*~\[\]#@\\!$]"
-    r"|(?<![a-z0-9])_|_(?![a-z0-9])"  # emphasis; within a word it is none
+    r"|(?<![a-z0-9])_|_(?![a-z0-9])"  # emphasis, but not within a word
     r"|:(?=//|[a-z0-9_+-]+:)|(?<=www)\.",  # links, emoji
     re.IGNORECASE | re.ASCII,
 )

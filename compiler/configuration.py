@@ -223,7 +223,7 @@ class JobSettings(Struct, frozen=True):
 
         _require_state_backend(given.get(STATE_BACKEND))
         _require_restart_strategy(restart_strategy(given))
-        boolean(CHANGELOG, False)  # no graph depends on it, but Flink refuses what is none
+        boolean(CHANGELOG, False)  # no graph depends on it, but Flink refuses other values
         timeout = parse_duration(given[BUFFER_TIMEOUT]) if BUFFER_TIMEOUT in given else 100
         return cls(
             job_name=given.get(JOB_NAME),

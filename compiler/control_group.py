@@ -1,7 +1,7 @@
 """The processors and the memory that this process may use: those of the machine, and what its control groups leave of them.
 
-A container is a control group. Its limits, and those of the groups around it, are files below ``/sys/fs/cgroup``, in version 2
-in one tree and in version 1 in a tree for each kind of resource.
+A container is a control group. Its limits, and those of the groups around it, are files below ``/sys/fs/cgroup``. Version 2 has
+one tree, version 1 a tree for each kind of resource.
 """
 
 from __future__ import annotations

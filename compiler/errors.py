@@ -6,11 +6,11 @@
     └── ProgramError               the program cannot become a job; says at which stage, and where in the program
         └── FlinkError             Flink itself refuses it; carries the Java exception's class
 
-Each carries an :class:`ErrorCode`, which is what code goes by: messages are Flink's own, for people, and not an interface.
+Each carries an :class:`ErrorCode` for code to read: messages are Flink's own, for people, and not an interface.
 A stage is one of ``build`` (while the program calls the API), ``streamGraph``, ``hashes``, ``jobGraph`` and
 ``executionGraph`` (when the cluster starts the job).
 
-What goes wrong below and above a program has errors of its own: ``StoreError`` and ``SavepointError`` in ``compat.state``,
+Layers below and above a program have their own errors: ``StoreError`` and ``SavepointError`` in ``compat.state``,
 ``RestoreRefused`` and ``JobFailed`` in ``compat.compiler.spark``, ``InputError`` in ``compat.loader``.
 """
 
@@ -25,8 +25,8 @@ from msgspec import Struct
 class Location(Struct, frozen=True):
     """A place in a program: absolute or given path of the file, and the line, from 1.
 
-    ``end`` is where the call ends that stands there, as line from 1 and column from 0, in bytes of UTF-8: what tells
-    several calls of one line apart. None if it is not known; two places on one line are the same place.
+    ``end`` is the end of the call at that place, as a line from 1 and a column from 0 in bytes of UTF-8; it distinguishes
+    several calls in one line. It is None if unknown, and does not count in comparisons: two places on one line are equal.
     """
 
     file: str
@@ -73,8 +73,8 @@ class Where(TypedDict, total=False):
 class ProgramError(Exception):
     """A program that cannot become a job.
 
-    ``code`` tells what is wrong and ``value`` what the program gave (where one text is to blame), ``stage`` how far it
-    came, ``operator`` names the stream or operator concerned and ``location`` the line of the program, or None.
+    ``code`` is the kind of the error, ``value`` the wrong text that the program gave, if there is one, and ``stage`` the stage
+    where it failed. ``operator`` names the stream or operator, ``location`` the line of the program, or None.
     """
 
     kind = "ProgramError"

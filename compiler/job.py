@@ -16,9 +16,9 @@ class Job(Struct, frozen=True):
 
     ``name`` is None if the program gave none. ``attached`` is False for ``execute_async``. ``collect`` is the id of the
     sink whose records the program wants back (``execute_and_collect``). ``location`` is the line that submitted the job.
-    ``built`` are the transformations as the program built them, before PyFlink's passes over them, for a job that is planned.
-    ``on_spark`` says that the program is written for Spark; else ``beyond`` are the names that it used by then and PyFlink
-    lacks, each with the line of its first use.
+    For a planned job, ``built`` are the transformations as the program built them, before PyFlink's passes over them.
+    ``on_spark`` says that the program is written for Spark; otherwise ``beyond`` are the names that it has used so far and
+    PyFlink lacks, each with the line of its first use.
     """
 
     name: str | None

@@ -1,7 +1,7 @@
 """Whether the functions of a program can be sent to the workers that run them.
 
-PyFlink serializes each function with cloudpickle when an operator is made. Most functions hold nothing that could refuse;
-that is seen by looking, and cloudpickle is asked only about the rest.
+PyFlink serializes each function with cloudpickle when an operator is made. Most functions hold only objects that can be pickled
+for certain. Only for the others is cloudpickle tried.
 """
 
 from __future__ import annotations

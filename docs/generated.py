@@ -66,7 +66,7 @@ def made() -> Mapping[str, str]:
 
 
 def _filled(mark: re.Match[str], page: str) -> str:
-    """A part between its marks."""
+    """A generated part, between its marks."""
     name, _, argument = mark[1].partition(" ")
     if name not in PARTS:
         raise ValueError(f"{page}: there is no generated part {name!r}; there are {', '.join(PARTS)}.")
@@ -74,17 +74,17 @@ def _filled(mark: re.Match[str], page: str) -> str:
 
 
 def _linked(text: str, page: str) -> str:
-    """A page whose links lead from where it is."""
+    """A page with its links made relative to it."""
     return _LINK.sub(lambda link: f"]({posixpath.relpath(link[1], posixpath.dirname(page) or '.')})", text)
 
 
 def leftover() -> set[str]:
-    """The pages of rules that there are no more."""
+    """The pages of rules that no longer exist."""
     return {path.relative_to(PAGES).as_posix() for path in PAGES.glob(f"{_RULES}/CMP*.md")} - made().keys()
 
 
 def write() -> None:
-    """Bring the committed pages up to date."""
+    """Write the committed pages anew."""
     for page in leftover():
         (PAGES / page).unlink()
     for page, text in made().items():
@@ -95,7 +95,7 @@ def write() -> None:
 
 
 def rule_page(rule: Rule) -> str:
-    """All there is to say about a rule."""
+    """The page of a rule."""
     when = f" ({rule.when})" if rule.when else ""
     return "\n\n".join(
         [
@@ -116,14 +116,14 @@ def rule_page(rule: Rule) -> str:
 
 
 def _picture(rule: Rule) -> Iterator[str]:
-    """The page of a check that finds it, where docs/pictures.py has drawn that."""
+    """The picture of a check that finds it, if docs/pictures.py has drawn one."""
     path = f"pictures/{rule.id}.png"
     if (PAGES / path).is_file():
         yield f"On [the page of a check](/howto/pages.md):\n\n![{rule.id}: {_escaped(rule.summary)}](/{path})"
 
 
 def _shown_by(rule: Rule) -> str:
-    """The pairs of programs that the rule speaks of."""
+    """The pairs of programs that show the rule, and what Flink did with them."""
     rows = [(f"`{pair.name}`", pair.verdict, _done(pair)) for pair in _pairs() if rule.id in pair.rules]
     shown = table(("pair", "verdict", "what Flink did"), rows) + "\n\n" if rows else ""
     return shown + "All of them, and jobs in Java and SQL: [How every claim is proven](/explanation/proof.md)."
@@ -208,6 +208,8 @@ def _help(text: str) -> str:
         if said.startswith(("Example:", "Examples:")):
             examples = "\n".join(lines).partition(":")[2].strip()
             parts.append(_block(re.sub(r"\n(?!compat)", " ", examples)))
+        elif part.lstrip(" ").startswith("\b"):
+            parts.append(_block("\n".join(lines)))
         else:
             parts.append(_escaped(said))
     return "\n\n".join(parts)
@@ -279,7 +281,7 @@ def _done(pair: Any) -> str:
     if known is None:
         return f"not recorded: {pair.unrecorded}"
     if known["outcome"] == "restored":
-        return {"kept": "restored, state kept", "lost": "restored without a word, state lost"}.get(
+        return {"kept": "restored, state kept", "lost": "restored without an error, state lost"}.get(
             str(known["state"]), f"restored; state {known['state']}"
         )
     return f"{known['outcome']}" + (f" at {known['when']}" if known["when"] else "")
@@ -312,7 +314,7 @@ def _attempt(attempt: Mapping[str, Any] | None) -> str:
     if attempt["outcome"] != "running":
         return str({"restore-failed": "fails"}.get(attempt["outcome"], attempt["outcome"].replace("-", " ")))
     if attempt["silentlyWrong"]:
-        return "restored without a word, wrong"
+        return "restored without an error, wrong"
     return "restored, state dropped" if attempt["stateDropped"] else "restored"
 
 

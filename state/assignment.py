@@ -1,10 +1,9 @@
 """The assignment of a snapshot's state to the operators of a program: the decision of a restore, as a pure function.
 
-Flink: ``Checkpoints.loadAndValidateCheckpoint`` and ``StateAssignmentOperation``. A snapshot records every operator, with
-state or without, under its generated id (the hash of the uid, if it has one). An operator of the new program takes what is
-recorded under its user hash, be it empty, else what is recorded under its generated id. Each state is handed out once, to
-the first that asks: operators of one task ask in order, but tasks come in any order, so that of two operators with an id
-for one state either may get it.
+Flink: ``Checkpoints.loadAndValidateCheckpoint`` and ``StateAssignmentOperation``. A snapshot records every operator, with state
+or without, under its generated id (the hash of the uid, if it has one). An operator of the new program takes the state under
+its user hash, even an empty one, or else the state under its generated id. Each state goes to the first operator that asks.
+Operators of one task ask in order, but tasks come in any order: if two operators have an id for one state, either may get it.
 """
 
 from __future__ import annotations
@@ -27,8 +26,8 @@ class Identity(Enum):
 class Assignable(Struct, frozen=True):
     """An operator in a snapshot: its generated id, whether it has state, and whether some of it is keyed.
 
-    ``replayed`` is the name of a source that Flink reads anew after a restore, and that goes on where it was on Spark.
-    To Flink it holds nothing.
+    ``replayed`` is the name of a source that Flink reads anew after a restore, but that goes on from its position on Spark. For
+    Flink it has no state.
     """
 
     id: str
@@ -41,8 +40,8 @@ class Assignable(Struct, frozen=True):
 class Claimant(Struct, frozen=True, kw_only=True):
     """An operator of the program to restore, with the parallelism of its task.
 
-    ``user_hash`` is what ``set_uid_hash`` gave, ``configured`` whether the user set the max parallelism, ``replays`` the
-    name of a source that Flink reads anew.
+    ``user_hash`` is the one from ``set_uid_hash``. ``configured`` says whether the user set the max parallelism. ``replays`` is
+    the name of a source that Flink reads anew.
     """
 
     id: str
@@ -74,8 +73,8 @@ class Refusal(Enum):
 class MaxParallelismProblem(Struct, frozen=True):
     """A recorded max parallelism that the operator's task cannot run with.
 
-    ``needed`` is what stands against it: the max parallelism that was set, the parallelism, or the max parallelism that
-    ``other`` recorded, an operator of the same task.
+    ``needed`` is the conflicting value: the max parallelism that was set, the parallelism, or the recorded max parallelism of
+    ``other``, an operator of the same task.
     """
 
     claim: Claim
@@ -94,11 +93,11 @@ class MaxParallelism(Struct, frozen=True):
 class Assignment(Struct, frozen=True, kw_only=True, dict=True):
     """The state that goes to each operator, and the state that is left over; all in the program's order, or the snapshot's.
 
-    ``claims`` has for each operator that finds anything the state that it asks for first, ``handed`` what each one gets if
-    all ask in the program's order: every state at most once. ``contested`` has, by the state's id, the claims of states
-    that different operators may get, as chance has it. ``passed_over`` is what is recorded under the generated id of an
-    operator that takes other state by its user hash, and that nobody else asks for first. ``unmatched`` are recorded
-    operators that nobody has an id of, ``unserved`` the places of operators that nothing is recorded for.
+    ``claims`` has the state that each operator asks for first, if it finds any. ``handed`` has the state that each gets if all
+    ask in the program's order: every state at most once. ``contested`` has, by the state's id, the claims of states that chance
+    gives to one of several operators. ``passed_over`` is the state under the generated id of an operator that takes other state
+    by its user hash, if no other operator asks for it first. ``unmatched`` are recorded operators whose ids no operator has,
+    ``unserved`` the places of operators without recorded state.
     """
 
     claims: tuple[Claim, ...]
@@ -167,8 +166,8 @@ def _hand_out(wishes: Iterable[list[Claim]]) -> list[Claim]:
 def _contested(wishes: Iterable[list[Claim]]) -> dict[str, tuple[Claim, ...]]:
     """The claims of each state that several operators may get.
 
-    Those are the states that several ask for first. Who loses one comes for the state of its own id, and the operator that
-    asks for that one first may lose it in turn, and so on; but not back to the state that the first loser lost.
+    These are the states that several operators ask for first. The loser then asks for the state of its own id. The operator
+    that asks for that one first may lose it in turn, and so on, but never back to the state that the first loser lost.
     """
     asking: dict[str, list[Claim]] = {}
     second: dict[int, Claim] = {}
@@ -264,8 +263,8 @@ def _other_than_configured(claims: Iterable[Claim]) -> Iterator[MaxParallelismPr
 def _unfit(members: Iterable[Claim], leader: Claim) -> Iterator[MaxParallelismProblem]:
     """Recorded max parallelisms that a task cannot take over.
 
-    Only keyed state depends on it. Flink takes the last one that it comes across for the whole task, of whatever
-    operator, and cuts keyed state of another one into the wrong key groups; since FLINK-40113 it refuses that.
+    Only keyed state depends on it. Flink uses the last one that it finds in any operator for the whole task, and cuts keyed
+    state with another one into the wrong key groups; since FLINK-40113 it refuses that.
     """
     limit = leader.recorded.max_parallelism
     for claim in members:

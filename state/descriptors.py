@@ -1,7 +1,7 @@
 """State descriptors: the name, kind, types and lifetime that a program declares before it uses a state.
 
-Flink: ``StateDescriptor`` and its subclasses. Two descriptors are equal when name, kind, types and lifetime are; the
-functions of reducing and aggregating state do not count, as in Flink.
+Flink: ``StateDescriptor`` and its subclasses. Two descriptors are equal when name, kind, types and lifetime are; as in Flink,
+the functions of reducing and aggregating state do not count.
 """
 
 from __future__ import annotations

@@ -3,8 +3,8 @@
 A key's 32-bit hash gives its key group, a number below the max parallelism; each subtask holds a contiguous range of
 key groups. Flink: ``KeyGroupRangeAssignment``, ``MathUtils``.
 
-Flink takes ``hashCode()`` of a Java object. For a Python key it is :func:`stable_hash`, which depends on the key's value
-only: not on the process, the machine, ``PYTHONHASHSEED`` or the order in which a set was filled.
+Flink hashes Java objects with ``hashCode()``. The hash of a Python key is :func:`stable_hash`, which depends only on the key's
+value: not on the process, the machine, ``PYTHONHASHSEED`` or the order in which a set was filled.
 """
 
 from __future__ import annotations

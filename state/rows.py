@@ -34,7 +34,7 @@ class Row:
     >>> Person("Alice", 11)
     Row(name='Alice', age=11)
 
-    Rows are equal when kind, names (in any order) and values are; a named row never equals one without names.
+    Rows are equal when kind, names (in any order) and values are; a row with names never equals one without.
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:

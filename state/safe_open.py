@@ -1,7 +1,6 @@
 """Opens files whose names come from others: regular files only, and without waiting.
 
-A named pipe in place of a file would hold up whoever opens it until another process writes into it, a device gives bytes
-without an end.
+A named pipe in place of a file would block its reader until another process writes into it, and a device gives endless bytes.
 """
 
 from __future__ import annotations

@@ -162,11 +162,11 @@ class WindowHeir(Struct, frozen=True):
 class RowHeir(Struct, frozen=True):
     """The parts of a query's state, in order: for each part of NEW, its place in OLD.
 
-    ``begins`` are those of NEW that OLD has not, by their places, with what they are called; those in ``zero`` begin with zero,
-    the others with null. ``along`` are those among them that OLD has, and that one result is made of with others that begin.
-    ``filled`` are zero where OLD had null. ``gone`` are those of OLD that NEW has not, likewise. ``renamed`` are states beside
-    it, by the names that they have in NEW, None for one that goes. ``of_rows`` tells columns of rows from sums. ``counted`` is
-    what is beside a number that NEW does not keep (`CountHeir`).
+    ``begins`` are the names of NEW's parts that OLD lacks, by their places; those in ``zero`` begin with zero, the others
+    with null. ``along`` are those among them that OLD has, but that make one result together with parts that begin.
+    ``filled`` are zero where OLD had null. ``gone`` are the names of OLD's parts that NEW lacks, by their places. ``renamed``
+    are states beside it, by their names in NEW; None for a state that is dropped. ``of_rows`` is true for columns of rows,
+    false for sums. ``counted`` is what is kept beside a number that NEW does not keep (`CountHeir`).
     """
 
     old: Operator

@@ -37,7 +37,7 @@ def told(old: bytes, new: bytes) -> tuple[Told, tuple[str, ...]]:
     if old == new:
         return Told.SAME, ()
     before, after = _read(old), _read(new)
-    if before is None or after is None or before == after:  # what differs is in parts that are not read
+    if before is None or after is None or before == after:  # the differences are in unread parts
         answer = Told.UNKNOWN
     else:
         answer = _resolved(_value(before), _value(after))

@@ -1,7 +1,7 @@
 """How a pair's state is stored, which decides how the new declaration of a state reads the old one's bytes.
 
-Operators in Python are kept in another way than those in Java, and in PyFlink's two modes in two ways; what was written
-to a store of this project is restored by its own rules.
+Python operators keep state in another form than Java operators, and each of PyFlink's two modes has its own form. State in a
+store of this project is restored by its own rules.
 """
 
 from __future__ import annotations

@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 class StateChange(Struct, frozen=True):
     """The changes of the program's own states in one operator, and how they are stored.
 
-    ``renamed`` are states that another one follows: one of another name, or of the same name that belongs to subtasks and
-    not to keys, or the other way round. ``moved`` are states that another operator of NEW declares now, which has none of
-    OLD's. ``elements`` are the framework's states that hold records of the program, which are in OLD and in NEW. ``asked``
-    tells that Flink's own serializers were asked about the types.
+    ``renamed`` are states with a successor: a state of another name, or one of the same name that belongs to subtasks instead
+    of keys, or the other way round. ``moved`` are states that another operator of NEW declares now, which has no state of OLD.
+    ``elements`` are the framework's states in OLD and NEW that hold records of the program. ``asked`` says that Flink's own
+    serializers compared the types.
     """
 
     pair: Pair
@@ -46,7 +46,7 @@ def changes(check: Check) -> Iterator[StateChange]:
     found = list(_by_operator(check))
     takers = _takers(check, found)
     for change in found:
-        if change.pair.new.more is not None:  # it may ask for what it does not declare
+        if change.pair.new.more is not None:  # it may ask for undeclared states
             yield change
             continue
         moved = tuple((state, takers[_place(state)]) for state in change.gone if _place(state) in takers)
@@ -130,7 +130,7 @@ def kept_snapshots(pair: Pair) -> Iterator[tuple[State, SerializerSnapshot, Seri
     """The states of one name of which both versions tell what the serializers of their values, and of a broadcast
     map's keys, say of themselves, with that.
 
-    What reads it is imported where there is any: a program in Python has none.
+    The reader is imported only if there are snapshots: a program in Python has none.
     """
     for old, new in kept_states(pair):
         if old.serializers is None or new.serializers is None:

@@ -243,8 +243,10 @@ def _explained(results: list[Outcomes], command: CheckCommand) -> list[Outcomes]
 
 
 def _gated(command: CheckCommand) -> int:
-    """Check against the versions that a new version of a job in a registry has to restore, and record the "
-    "check; the exit code."""
+    """Check a new version of a job against the versions in the registry that it has to restore, and record the check.
+
+    Returns the exit code.
+    """
     from compat.cli import gate
     from compat.cli.remote import ServerError, origin, server_of
 

@@ -54,7 +54,7 @@ def cluster() -> None:
     "--registry",
     metavar="URL",
     envvar="COMPAT_REGISTRY",
-    help="A service (see compat serve): only versions that it lets replace what runs are taken.",
+    help="A service (see compat serve): the cluster accepts only versions that it allows to replace the running one.",
 )
 @token_option
 @click.option("--anonymous/--no-anonymous", default=None, help="Whether anybody on this machine may run jobs.")
@@ -63,9 +63,10 @@ def cluster() -> None:
     "definitions",
     multiple=True,
     metavar="KEY=VALUE",
-    help="An option of Spark, or of the cluster: jobstore.expiration-time (seconds that ended jobs are kept, 3600 by default), "
-    "jobstore.max-capacity (how many of them); execution.checkpointing.dir and execution.checkpointing.savepoint-dir "
-    "(where jobs write that say nothing of it); restart-strategy.type and its options (of jobs that choose none).",
+    help="An option of Spark, or of the cluster: jobstore.expiration-time (seconds that ended jobs are kept, 3600 by "
+    "default), jobstore.max-capacity (how many of them); execution.checkpointing.dir and "
+    "execution.checkpointing.savepoint-dir (the folders of jobs that set none); restart-strategy.type and its "
+    "options (for jobs that choose none).",
 )
 @click.option("--https", is_flag=True, help="A proxy in front of it speaks HTTPS: cookies are for HTTPS only.")
 @click.option("--standby", is_flag=True, help="Wait until no other dispatcher leads the cluster.")
@@ -81,7 +82,7 @@ def cluster() -> None:
     type=click.FloatRange(1),
     default=60.0,
     show_default=True,
-    help="Seconds after which the process of a job, or Spark, that gives no sign of life is replaced.",
+    help="Seconds without a sign of life after which the process of a job, or Spark, is replaced.",
 )
 @click.option("--max-body", type=click.IntRange(1024), default=512 * 1024 * 1024, show_default=True, help="Bytes.")
 def start(folder: str, host: str, port: int, hosts: tuple[str, ...], **options: Any) -> None:

@@ -290,8 +290,7 @@ def _number(job: str | None, option: str) -> int | None:
 def _settings(
     near: str | None, given: dict[str, Any], deployment: Deployment | None, job: str | None = None
 ) -> Settings:
-    """The settings that hold for a file, overridden by those of a job, of a deployment and of the command "
-    "line, in this order."""
+    """The settings of a file, overridden by those of a job, of a deployment and of the command line, in this order."""
     deployed = {} if deployment is None else deployment.options
     try:
         found = configuration.find(Path.cwd(), *([Path(near)] if near and not near.startswith("git:") else []))

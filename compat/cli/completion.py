@@ -12,7 +12,7 @@ _VARIABLE = "_COMPAT_COMPLETE"
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 @click.pass_context
 def completion(context: click.Context, shell: str) -> None:
-    """Print a script that has a shell complete what is typed after compat.
+    """Print a script with which a shell completes compat's commands and options.
 
     \b
     bash: compat completion bash >> ~/.bashrc

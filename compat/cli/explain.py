@@ -42,7 +42,7 @@ from compat.state.model.operators import Operator
 def explain(old: str, new: str, operator: str, **options: Any) -> None:
     """Why OPERATOR (its name, uid or id) has another id in NEW. OLD may be a savepoint of Flink, or flink:URL.
 
-    Case, spaces and marks of names do not matter, and the beginning of one is enough where it is the only one.
+    Case, spaces and marks in names do not matter. The beginning of a name is enough if it is unique.
 
     Example: compat explain job_v1.py job_v2.py count
     """

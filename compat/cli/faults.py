@@ -85,6 +85,6 @@ def _end(message: str, code: int = UNDECIDED) -> None:
         if message:
             click.echo(message, err=True)
         sys.stdout.flush()
-    except OSError:  # nobody listens: what the interpreter would say of that at its end helps nobody
+    except OSError:  # nobody reads the output: the interpreter's error about that helps nobody
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     sys.exit(code)

@@ -74,7 +74,7 @@ if TYPE_CHECKING:
 @loading
 @where_flink_of_old_is
 def migrate(savepoint: str, new: str, out: str, **options: Any) -> None:
-    """Write OUT, a copy of Flink's SAVEPOINT whose state is where NEW looks for it.
+    """Write OUT, a copy of Flink's SAVEPOINT in which NEW finds its state.
 
     States are renamed, moved to other operators, or dropped by name; classes, fields and constants get the names that they have
     now, and values are written as NEW writes them. Before OUT appears, it is read back, counted and checked against

@@ -1,7 +1,7 @@
 """The ways to call ``compat check``, and which options go with which.
 
-An option without effect is refused with a sentence that says what to do: a check that looks stricter than it was is
-worse than none. Options that ask for less (``--timeout``, ``--no-open``) always have their effect, and go with
+An option without effect is refused with advice: a check that looks stricter than it was is worse than none. Options that ask
+for less (``--timeout``, ``--no-open``) always have their effect, and go with
 everything.
 """
 

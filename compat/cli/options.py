@@ -364,8 +364,7 @@ def project_settings(near: str | None = None) -> Settings:
 
 
 def surroundings_of(options: Mapping[str, Any], near: str | None = None) -> Surroundings:
-    """The environment of programs from the command line, over the project's settings, which are looked up "
-    "here and at ``near``."""
+    """The environment of programs from the command line, over the project's settings, found from here and ``near``."""
     found = project_settings(near)
     strict = options.get("strict_imports")
     return Surroundings(

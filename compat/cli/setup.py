@@ -14,7 +14,7 @@ UNDECIDED = 2
 
 @click.group("setup")
 def setup() -> None:
-    """Install what other commands need, once for this user.
+    """Install things that other commands need, once for this user.
 
     Example: compat setup pyflink 1.20
     """

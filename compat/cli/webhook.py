@@ -26,7 +26,7 @@ from compat.cli.serve import DATABASE, listening, service_modules
     type=click.Choice(["open", "closed"]),
     default="closed",
     show_default=True,
-    help="Whether to let through (open) or refuse (closed) what the registry cannot decide.",
+    help="Whether to accept (open) or refuse (closed) requests that the registry cannot decide.",
 )
 @click.option(
     "--database-timeout",

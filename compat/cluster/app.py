@@ -1,4 +1,4 @@
-"""The cluster over HTTP, as Flink's REST API where that has the function. Flink: ``DispatcherRestEndpoint``."""
+"""The cluster over HTTP; functions that Flink's REST API has are called as there. Flink: ``DispatcherRestEndpoint``."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""The driver of one job in a foreign cluster: a process of the job's own Spark application, for which nobody has to wait.
+"""The driver of one job in a foreign cluster: a process of the job's own Spark application, which outlives its client.
 
-Spark starts it where its master finds room, with the environment and the submission sent along. When it dies, YARN starts
+Spark's master picks a machine and starts it there, with the environment and the submission. When it dies, YARN starts
 another one, which goes on from the job's last checkpoint. Flink: ``ApplicationClusterEntryPoint``.
 """
 
@@ -24,7 +24,7 @@ SUBMISSION = "submission"
 
 
 class ApplicationFolder(ClusterFolder):
-    """The folder of the application's driver, which is removed with it: lasting data is in the store."""
+    """The folder of the application's driver; it is removed with the driver. Lasting data is in the store."""
 
     def __init__(self, path: str, store: str, master: str) -> None:
         super().__init__(path)
@@ -57,7 +57,7 @@ def attempt_of(container: str) -> int:
 
 
 def main(job_id: str, store: str, master: str) -> int:
-    """Run the job of this application; gives the exit code: 0 unless the job has failed, in any attempt."""
+    """Run the job of this application; gives exit code 0 unless the job has failed, in any attempt."""
     place = ApplicationFolder(os.getcwd(), store, master)
     code = JobProcess(place, Assigned(job_id, attempt_of(os.environ.get("CONTAINER_ID", ""))), "").run()
     entry = place.store.entry(job_id)

@@ -1,7 +1,7 @@
 """Jobs as separate Spark applications, whose drivers run in a foreign cluster. Flink: ``YarnClusterDescriptor``.
 
-A job is built here, and its driver started there by ``spark-submit``. The store, which all machines see, records where
-it is and what happens to it; savepoints, stops and cancellations reach it through the store, too.
+A job is built here, and ``spark-submit`` starts its driver there. The store, which all machines see, records where the driver
+runs and what happens to the job. Savepoints, stops and cancellations reach the job through the store, too.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class Application(Struct, frozen=True, kw_only=True):
 
 
 def refuse_no_cluster(master: str | None, store: str) -> None:
-    """Raise a ProgramError if no driver can run elsewhere: with this master, or from this store."""
+    """Raise a ProgramError if this master or this store allows no driver on another machine."""
     if master is None or not in_containers(master):
         raise ProgramError(
             "--deploy-mode cluster has the driver run in a cluster, which takes --master yarn or k8s://URL: Spark's own "
@@ -73,7 +73,7 @@ def refuse_no_cluster(master: str | None, store: str) -> None:
 
 
 def command_of(application: Application, submission: str, *, attached: bool) -> list[str]:
-    """The command that starts an application. ``attached``, it ends when the application does."""
+    """The command that starts an application; with ``attached`` it ends when the application ends."""
     import pyspark
 
     settings = dict(application.settings)
@@ -93,7 +93,7 @@ def command_of(application: Application, submission: str, *, attached: bool) -> 
 
 
 class Applications:
-    """The applications that this process started, by their jobs; the methods are those of a cluster's client."""
+    """The applications that this process started, by job id; it has the methods of a cluster's client."""
 
     def __init__(self, store: str) -> None:
         self._store = JobStore(store)
@@ -105,7 +105,7 @@ class Applications:
         return self._store.logs
 
     def start(self, application: Application, submission: Submission, *, attached: bool) -> None:
-        """Start an application; if nobody waits for it, until the cluster has accepted it. Raises Refused."""
+        """Start an application; without a waiting client, returns once the cluster has accepted it. Raises Refused."""
         Path(application.log).parent.mkdir(parents=True, exist_ok=True)
         environment = {name: text for name, text in os.environ.items() if name not in ("PYTHONPATH", "PYSPARK_PYTHON")}
         with tempfile.TemporaryDirectory(prefix="compat-submission-") as folder:
@@ -151,7 +151,7 @@ class Applications:
         told: JobEntry | None = None
         began = time.monotonic()
         while True:
-            ended = process.poll() is not None  # before the look: what it wrote last is there then
+            ended = process.poll() is not None  # before the look, which then finds its last output
             entry = self._store.entry(job)
             if entry is not None and (entry.over or entry.status == JobStatus.FAILED.value):
                 yield end_event(entry), entry.status
@@ -198,7 +198,7 @@ class ApplicationExecutor(ClusterExecutor):
         self._detached, self._folders = detached, folders
 
     def refuse_options(self, made: PhysicalPlan) -> None:
-        """Refuses none: Spark's options are accepted, as Spark is started for this job only."""
+        """Accept all options of Spark, as Spark is started for this job only."""
         refuse_incomplete(made.options, self._master)
         if made.groups and self._master == YARN:
             refuse_lacking(made.groups, yarn_nodes())
@@ -226,7 +226,7 @@ class ApplicationExecutor(ClusterExecutor):
         return job
 
     def submitted(self, job: Job) -> str:
-        """Have a job run there. Raises ProgramError, Refused."""
+        """Submit a job to the foreign cluster. Raises ProgramError, Refused."""
         find_java()
         refuse_unreachable(self._master)
         if job.collect is not None:

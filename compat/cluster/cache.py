@@ -1,4 +1,4 @@
-"""Values that many readers share are computed once. Flink: ``ExecutionGraphCache``, ``web.refresh-interval``."""
+"""A cache of values that many readers share. Flink: ``ExecutionGraphCache``, ``web.refresh-interval``."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ class _Slot(Generic[V]):
 
 
 class Recent(Generic[K, V]):
-    """Values that ``make`` gives for a key, each made at most once in this many seconds; ``most`` of them are held.
+    """A cache of the values that ``make`` gives for keys: it makes each at most once in ``seconds``, and holds at most
+    ``most``.
 
     Readers wait for a value that is being made. Safe to use from several threads.
     """
@@ -42,6 +43,6 @@ class Recent(Generic[K, V]):
             return slot.made[1]
 
     def forget(self, key: K) -> None:
-        """Have a value made again for the next reader."""
+        """Forget a value, so that the next reader makes it again."""
         with self._lock:
             self._slots.pop(key, None)

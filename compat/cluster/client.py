@@ -26,7 +26,7 @@ _ASKING = 0.1
 
 
 class JobRefused(Exception):
-    """A request to a job had no good outcome; the message says why."""
+    """A request to a job failed; the message says why."""
 
 
 class JobSummary(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
@@ -106,7 +106,7 @@ class Cluster:
         self._token, self._patience = token, patience
 
     def submit(self, submission: Submission) -> str:
-        """Have a job run; gives its id, which is chosen here: a submission whose answer was lost may be repeated."""
+        """Submit a job; gives its id. The client chooses the id, so it may repeat a submission whose answer was lost."""
         job_id = uuid.uuid4().hex
         data = submission.encoded()
         return self._call(f"/jobs/{job_id}", _Submitted, "PUT", data, SUBMISSION).jobid
@@ -116,7 +116,7 @@ class Cluster:
         return self._call("/jobs/overview", _Jobs).jobs
 
     def entries(self) -> list[ListedJob]:
-        """The last jobs, the newest first, with all details, like those of a store."""
+        """The last jobs, the newest first, with the details that a store gives."""
         return self._call("/jobs/entries", _Entries).jobs
 
     def find(self, job: str) -> JobSummary:
@@ -124,7 +124,7 @@ class Cluster:
         return self._call(_path(job), JobSummary)
 
     def situation(self, job: str, called: str) -> SituationSummary:
-        """The situation of a job that will be upgraded to one with this name in its program."""
+        """The situation of the job that a program with this name will upgrade."""
         return self._call(f"/situation?{urlencode({'job': job, 'called': called})}", SituationSummary)
 
     def deploy(self, id: str, request: DeploymentRequest) -> Begun:
@@ -149,7 +149,7 @@ class Cluster:
         self._outcome(job, asked.request)
 
     def discard(self, job: str) -> None:
-        """Remove a job that has ended, with its checkpoints. Raises ServerError for one that has not."""
+        """Remove an ended job and its checkpoints. Raises ServerError if the job has not ended."""
         self._call(_path(job), dict[str, str], "DELETE")
 
     def state(self, job: str, operator: str, limit: int | None = None) -> list[dict[str, Any]]:
@@ -223,7 +223,7 @@ def _path(job: str) -> str:
 
 
 def value_of(event: Event) -> Any:
-    """The record in the form that the program expects."""
+    """The record in the form that the program expects, from the client's JSON."""
     from compat.state.serializers import load
 
     return load(b64decode(event["value"]))

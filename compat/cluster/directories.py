@@ -1,4 +1,4 @@
-"""The places where a cluster's jobs write data that all machines have to see: its defaults for Flink's options."""
+"""The folders for data that all machines have to see: a cluster's defaults for Flink's options."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Directories(Struct, frozen=True, kw_only=True):
 
     @classmethod
     def of(cls, options: Mapping[str, str]) -> Directories:
-        """Read the options in Flink's spelling, absolute. Raises StoreError for a storage that nobody knows."""
+        """The folders from options in Flink's spelling, as absolute paths. Raises StoreError for an unknown storage."""
         return cls(
             checkpoints=_absolute(checkpoint_directory(options), "The directory for checkpoints"),
             savepoints=_absolute(savepoint_directory(options), "The directory for savepoints"),
@@ -38,11 +38,11 @@ class Directories(Struct, frozen=True, kw_only=True):
 
     @staticmethod
     def is_option(name: str) -> bool:
-        """True for an option that names one of them."""
+        """True for an option that sets one of these folders."""
         return name in DIRECTORIES
 
     def beside(self, options: Mapping[str, str]) -> dict[str, str]:
-        """A program's options, completed by these."""
+        """A program's options, completed by these folders."""
         mine = {} if checkpoint_directory(options) else {CHECKPOINT_DIRECTORY: self.checkpoints}
         mine |= {} if savepoint_directory(options) else {SAVEPOINT_DIRECTORY: self.savepoints}
         return {**options, **{name: folder for name, folder in mine.items() if folder}}
@@ -56,7 +56,7 @@ class Directories(Struct, frozen=True, kw_only=True):
 def refuse_unseen(directories: Directories, folder: Path, master: str) -> str | None:
     """Raise a ProgramError if the machines of a master do not see the files that jobs write.
 
-    ``folder`` is the cluster's. Gives what is to be said where nobody can know: a standalone cluster's workers may be on this
+    ``folder`` is the cluster's. If nobody can know it, gives a warning: the workers of a standalone cluster may be on this
     machine, too.
     """
     if not is_elsewhere(master):

@@ -1,7 +1,7 @@
-"""The dispatcher: takes jobs, gives them slots, starts what has died. Flink: ``Dispatcher``.
+"""The dispatcher: takes jobs, gives them slots, and restarts dead processes. Flink: ``Dispatcher``.
 
-Its knowledge is in the cluster's database and in the jobs' folders. It may be killed at any time: jobs and Spark go on
-without it, and the next one takes over what runs. One that was paused meanwhile changes nothing (see
+Its knowledge is in the cluster's database and in the jobs' folders. It may be killed at any time: jobs and Spark go on without
+it, and the next one takes over the running jobs. A dispatcher that was paused meanwhile changes nothing (see
 :mod:`compat.cluster.registry`).
 """
 
@@ -65,12 +65,12 @@ class _Attempt:
 
 
 class Dispatcher:
-    """Leads a cluster, in a thread of its own, until it is closed or another one leads."""
+    """Leads a cluster, in a thread of its own, until it is closed or another dispatcher leads."""
 
     def __init__(
         self, folder: ClusterFolder, jobs: Jobs, settings: ClusterSettings, gate: RegistryGate | None = None
     ) -> None:
-        """``gate`` is what jobs have to pass, where not all may run."""
+        """``gate`` decides which jobs may run; without one all may."""
         self.folder, self.jobs, self.settings, self.gate = folder, jobs, settings, gate
         self.lost = threading.Event()
         self.capacity = resources.Capacity.of(settings.slots, settings.master, settings.options)
@@ -89,7 +89,7 @@ class Dispatcher:
         self._thread = threading.Thread(target=self._run, name="dispatcher", daemon=True)
 
     def start(self) -> None:
-        """Take over what runs, and go on."""
+        """Take over the running jobs, and begin to lead."""
         self._masters.ready()
         self._thread.start()
 
@@ -153,7 +153,7 @@ class Dispatcher:
         return msgspec.structs.replace(submission, directories=self.settings.directories, restarts=restarts)
 
     def ask(self, job_id: str, action: Action, path: str | None = None, drain: bool = False) -> str:
-        """Send a request to a job; gives the id of the request, whose outcome is in the registry."""
+        """Send a request to a job; gives the id under which the registry has the outcome."""
         id = self.jobs.ask(job_id, action, path, drain)
         self._wake.set()
         return id
@@ -171,8 +171,8 @@ class Dispatcher:
             self._remove(job, checkpoint=False)
 
     def close(self, *, stop_all: bool) -> int:
-        """Give up the lead. With ``stop_all`` the cluster ends, and its jobs go on when it is started again; gives
-        their number. A dispatcher that was replaced ends nothing.
+        """Give up the lead. With ``stop_all`` the cluster ends; gives the number of jobs that go on when it starts again. A
+        dispatcher that was replaced ends nothing.
         """
         stop_all = stop_all and not self._led_by_another()
         self._closed.set()

@@ -1,7 +1,7 @@
-"""The events of a job, written by its processes one after the other, and read on from a cursor.
+"""The events of a job: its processes write them one after the other, and readers go on from a cursor.
 
-An event is a line of JSON in a file, whose first field says what happened and whose last one, ``at``, when: in milliseconds
-since 1970. When a file is large, the next one is begun, and the one before the last removed.
+An event is a line of JSON in a file. Its first field says what happened; its last one, ``at``, says when, in milliseconds since
+1970. When a file is large, the next one begins, and only the last two files stay.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class EventLog:
                 os.close(file)
 
     def read(self, after: Cursor) -> tuple[list[Event], Cursor]:
-        """The events after a cursor, a portion of them, and the next cursor."""
+        """A portion of the events after a cursor, and the next cursor."""
         lines, cursor = self.lines(after)
         return [json.loads(line) for line in lines], cursor
 
@@ -95,6 +95,6 @@ class EventLog:
 
 
 def kind_of(line: bytes) -> str:
-    """The kind of event in a line; nothing for any other line."""
+    """The kind of the event in a line; empty for any other line."""
     start = len(_BEGINNING)
     return line[start : line.find(b'"', start)].decode("ascii", "replace") if line.startswith(_BEGINNING) else ""

@@ -1,4 +1,4 @@
-"""Takes the jobs of a program and lets a cluster run them. Flink: ``RemoteExecutor``, ``AbstractSessionClusterExecutor``."""
+"""Sends the jobs of a program to a cluster, which runs them. Flink: ``RemoteExecutor``, ``AbstractSessionClusterExecutor``."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ Listener = Callable[[Event], None]
 
 
 class RemoteJob(JobClient):
-    """The client of a job on a cluster; the job does not need it. ``listener`` gets the events while somebody waits."""
+    """The client of a job on a cluster; the job runs without it, too. ``listener`` gets the events during :meth:`wait`."""
 
     def __init__(self, cluster: Cluster, job_id: str, listener: Listener) -> None:
         super().__init__(JobID(job_id))
@@ -62,7 +62,7 @@ class RemoteJob(JobClient):
         return self._status is not None
 
     def wait(self) -> None:
-        """Wait for the end; raises the job's error, or JobCancelled. ``told`` is True from then on."""
+        """Wait for the end; raises the job's error, or JobCancelled. After that ``told`` is True."""
         for _ in self._follow():
             pass
 
@@ -159,10 +159,9 @@ class RemoteJob(JobClient):
 
 
 class ClusterExecutor:
-    """Compiles the jobs of a program here, and has a cluster run them.
-
-    ``how`` are the fields of each :class:`~compat.cluster.submission.Submission` that the command line decides on;
-    ``setup_of`` gives the setup of a process for the program's functions, with its modules, when a job is submitted.
+    """Compiles the jobs of a program here; a cluster runs them. ``how`` has the fields of each
+    :class:`~compat.cluster.submission.Submission` that come from the command line; ``setup_of`` gives the setup of a process
+    for the program's functions, with its modules, when a job is submitted.
     """
 
     ran_here = False

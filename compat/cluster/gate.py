@@ -1,7 +1,7 @@
 """The gate of a cluster: it accepts only versions that a registry allows to replace the running one.
 
-The registry is asked over HTTP, like by any client, and decides by its own rules (:mod:`compat.service.gate`). Its
-answers are verdicts and names, never anything to run. If it cannot be asked, nothing is accepted.
+The gate asks the registry over HTTP, as any client does. The registry decides by its own rules (:mod:`compat.service.gate`).
+Its answers are verdicts and names, never code. If the registry does not answer, the gate accepts nothing.
 """
 
 from __future__ import annotations
@@ -38,10 +38,10 @@ class RegistryAway(GateClosed):
 
 
 class Candidate(Struct, frozen=True):
-    """A version that asks to replace what runs of a job of the registry. ``plan`` is as ``compat registry push`` sends it.
+    """A version of a registry's job that asks to replace the running one. ``plan`` is as ``compat registry push`` sends it.
 
-    ``stateless`` is why it would start without the state of the job, where it would and nobody said that it may. ``recipe`` is
-    what happens to that state before.
+    ``stateless`` says why it would start without the job's state, if it would and this was not allowed. ``recipe`` changes that
+    state before the start.
     """
 
     job: str

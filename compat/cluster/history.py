@@ -2,7 +2,7 @@
 
 Flink: ``CheckpointStatsTracker``, ``ExceptionHistoryEntry``.
 
-Events are read on from where the last look ended, and only those of interest are parsed, however much a job prints.
+Each look reads the events after the last one, and parses only the interesting ones, however much a job prints.
 """
 
 from __future__ import annotations

@@ -31,9 +31,9 @@ class Led(Exception):
 def become_leader(folder: ClusterFolder, jobs: Jobs, url: str, lease: float, *, wait: bool = False) -> Any:
     """Lead the cluster in a folder; gives what this process has to hold as long as it does.
 
-    A lock released by the system shows that the last dispatcher is dead. One that holds it without a sign of life for
-    ``lease`` seconds has lost its place, too; if it stopped during a write to the database's file, which blocks all
-    writers, it is ended. Raises Led if it is alive; with ``wait``, waits for its end. Raises
+    If the system released the lock, the last dispatcher is dead. A dispatcher that holds it without a sign of life for
+    ``lease`` seconds has lost its place, too. If it stopped during a write to the database's file, which blocks all writers,
+    its process is ended. Raises Led if it is alive; with ``wait``, waits for its end. Raises
     SQLAlchemyError if the database cannot be written for another reason.
     """
     end = time.monotonic() + 1.5 * lease

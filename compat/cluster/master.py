@@ -53,7 +53,7 @@ class _AssignedExecutor(SparkExecutor):
 
     def __init__(self, folder: ClusterFolder, submission: Submission, pool: str, **how: Any) -> None:
         super().__init__(str(folder.store.root), **how)
-        if submission.directories.checkpoints:  # tasks write what they keep of streams
+        if submission.directories.checkpoints:  # tasks write cached streams
             self.caches = Caches(caches_below(place_of(submission.directories.checkpoints)))
         self._folder, self._submission, self._pool = folder, submission, pool
 
@@ -184,7 +184,7 @@ class JobProcess:
     def _refused(self, executor: SparkExecutor, submission: Submission, message: str, detail: str) -> int:
         """Say that the job cannot be run at all, or that what it began with cannot be gone on with."""
         if executor.clients:
-            return 1  # it ran, and told how it ended
+            return 1  # it ran, and reported its end
         return self._fail(message, detail, submission.name)
 
     def _fail(self, message: str, detail: str = "", name: str = "") -> int:

@@ -57,9 +57,9 @@ class Room(Struct, frozen=True, kw_only=True):
 class ClusterJob(Struct, frozen=True, kw_only=True):
     """A job of a cluster.
 
-    ``attempt`` is the number of the last process that was started for it, which is also its fencing token; 0 before it got its
-    slots. ``pool`` is its fair pool in Spark while it has slots. ``stopped_with`` is the savepoint that it was stopped with.
-    ``cores`` and ``memory``, in bytes, are what its slot sharing groups ask for together.
+    ``attempt`` is the number of the last process started for it, which is also its fencing token; 0 before it got its slots.
+    ``pool`` is its fair pool in Spark while it has slots. ``stopped_with`` is the savepoint from its stop.
+    ``cores`` and ``memory``, in bytes, are the sums over its slot sharing groups.
     """
 
     id: str

@@ -1,7 +1,6 @@
 """The jobs of a cluster, in its database. Only the leader writes: each change proves that it still leads.
 
-The leader's token is compared in the transaction of the change itself, so that a dispatcher that was paused, and whose place
-another one took, changes nothing.
+Each transaction compares the leader's token, so that a paused dispatcher changes nothing once another one has replaced it.
 """
 
 from __future__ import annotations

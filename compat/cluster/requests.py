@@ -31,7 +31,7 @@ _MOST = 16
 class Requests:
     """Passes the requests in the registry on to JobMasters.
 
-    ``lock`` is the dispatcher's. ``rests`` tells a job whose process has ended, ``forget`` has its attempts followed no more,
+    ``lock`` is the dispatcher's. ``rests`` says whether a job's process has ended; ``forget`` stops the watch on its attempts;
     ``answered`` is called when there is an outcome.
     """
 
@@ -84,7 +84,7 @@ class Requests:
                         self._cancel_waiting(job)
                         return None, None
                     return None, f"Job {job.id} has not begun: there is nothing to save. It can be cancelled."
-                if request.action is Action.CANCEL and self._rests(job.id):  # nobody would hear of it, for long perhaps
+                if request.action is Action.CANCEL and self._rests(job.id):  # perhaps no process would get it for long
                     self._cancel_waiting(job)
                     self._forget(job.id)
                     return None, None

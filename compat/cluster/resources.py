@@ -1,8 +1,7 @@
 """Slots, and the jobs that get them. Flink: ``ResourceManager``, ``SlotManager``, ``SlotSharingGroup``.
 
-A job needs as many slots as its slot sharing groups have together, and the resources that those ask for. Jobs get them in
-the order of their submission: one that waits for many is not overtaken by those behind it that need few, so that each has its
-turn.
+A job needs the slots of all its slot sharing groups, and the resources that these ask for. Jobs get them in the order of their
+submission: small jobs do not overtake one that waits for many slots, so that each has its turn.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The retention of ended jobs. Flink: ``FileExecutionGraphInfoStore``, ``CheckpointProperties``.
 
-A job that is forgotten goes with its files: what was submitted, what its processes said, its events. Savepoints stay. Of
-checkpoints those of a job that finished go, as in Flink; those of one that failed or was cancelled stay, unless the program
-says that they need not.
+A forgotten job's files are removed with it: its submission, the output of its processes, its events. Savepoints stay.
+Checkpoints of a finished job are removed, as in Flink; those of a failed or cancelled job stay, unless its program says
+otherwise.
 """
 
 from __future__ import annotations

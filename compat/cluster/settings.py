@@ -13,10 +13,10 @@ from compat.cluster.retention import Retention
 class ClusterSettings(msgspec.Struct, frozen=True, kw_only=True):
     """The settings of a cluster. Times are in seconds.
 
-    ``slots`` are all it has. ``lease`` is how long a dispatcher that gives no sign of life still leads,
-    ``heartbeat_timeout`` how long a JobMaster or Spark may give none, ``retention`` how long jobs are kept that have ended.
-    ``options`` are those of its Spark, at ``master``. ``directories`` are where jobs write that say nothing of it, ``restarts``
-    the options of the restart strategy of jobs that choose none.
+    ``slots`` is their total number. A dispatcher without a sign of life leads for ``lease`` more seconds; a JobMaster or Spark
+    may be silent for ``heartbeat_timeout``; ended jobs are kept for ``retention``. ``options`` are those of its Spark, at
+    ``master``. ``directories`` are the defaults for the folders of jobs, ``restarts`` the default options of the restart
+    strategy.
     """
 
     slots: int

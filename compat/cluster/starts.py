@@ -42,7 +42,7 @@ def starts_of(options: Mapping[str, str]) -> RestartStrategy:
     Flink's own default never gives up. Ours does, as most of what keeps a process from its start stays as it is.
     """
     if names_strategy(options):
-        with suppress(ValueError, OverflowError, ProgramError):  # the process itself refuses what cannot be read
+        with suppress(ValueError, OverflowError, ProgramError):  # the process itself refuses unreadable ones
             return RestartStrategy.of(options, checkpointing=True)
     return RestartStrategy(
         "exponential-delay",

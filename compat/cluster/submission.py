@@ -41,13 +41,14 @@ class SubmissionRefused(ValueError):
 class Submission(msgspec.Struct, frozen=True, kw_only=True):
     """A job to run.
 
-    ``name`` is what the job is called, ``program`` the file that it came from, as its user named it, in the folder
-    ``folder``. ``groups`` are the slot sharing groups that say what their slots need. ``registered`` is the plan as
-    ``compat registry push`` sends it to a registry. ``fresh`` says that the job is to start without state. ``job``,
-    ``setup`` (what is called in a process before the job's functions are loaded) and ``shipped`` (what travels in
-    ``files``, a tar archive) are pickled; ``plan`` is the plan as JSON. ``environment`` are variables for the job's
-    processes. ``restarts`` are the options that choose its restart strategy. ``directories`` are the cluster's, which it
-    writes down. ``checked`` is the digest of the state that ``recipe`` has to make. The rest is as with ``compat job run``.
+    ``name`` is the job's name, ``program`` its file, as the user named it, in the folder ``folder``. ``groups`` are the slot
+    sharing groups with declared resources. ``registered`` is the plan as
+    ``compat registry push`` sends it to a registry. With ``fresh`` the job starts without state. ``job``, ``setup`` (called in
+    a process before the job's functions are loaded) and ``shipped`` (the description of ``files``, a tar archive) are pickled;
+    ``plan`` is the plan as JSON. ``environment`` are variables for the job's
+    processes. ``restarts`` are the options that choose its restart strategy. ``directories`` are the cluster's folders, which
+    the cluster fills in. ``checked`` is the digest of the state that ``recipe`` has to make. The other fields are as with
+    ``compat job run``.
     """
 
     name: str
@@ -94,8 +95,8 @@ class Submission(msgspec.Struct, frozen=True, kw_only=True):
 class DeploymentRequest(msgspec.Struct, frozen=True, kw_only=True):
     """An upgrade as it travels: of the job of a name, to a submission.
 
-    ``replaces`` is the job that runs, or whose state the new one begins with, as its sender saw it, and checked against; None
-    for none. ``fingerprint`` is that of the program, ``watch`` the seconds for which the new job has to run. With ``dry_run``
+    ``replaces`` is the running job, or the one whose state the new job begins with, as the sender saw and checked it; None if
+    there is none. ``fingerprint`` is the program's; the new job has to run for ``watch`` seconds. With ``dry_run``
     nothing is changed.
     """
 

@@ -1,7 +1,7 @@
 """The process that JobMasters are forked from: it has loaded the modules that each needs, so that none has to.
 
-It reads a line of JSON for each attempt to run a job, and writes one for each that ended. It ends with the dispatcher that
-started it; what it has forked goes on.
+It reads a line of JSON for each attempt to run a job, and writes a line for each ended one. It ends with the dispatcher that
+started it; its forked processes go on.
 """
 
 from __future__ import annotations

@@ -121,11 +121,10 @@ class Resource(Struct, frozen=True, kw_only=True, rename="camel"):
 class Deployment(Struct, frozen=True, kw_only=True):
     """The parts of a deployment that a job's state depends on.
 
-    ``upgrade`` is None if nothing says how upgrades are done. ``savepoint`` is what a first start restores from.
-    ``drops_state`` is whether state without an operator may be dropped, ``backend`` the state backend; None if it names
-    none.
-    ``settings`` are the options of Flink that it sets, by their present keys; ``flink`` is its version of Flink where that
-    is one of those known here. ``job`` is what it runs.
+    ``upgrade`` is the way of its upgrades, None if unknown. A first start restores from ``savepoint``. ``drops_state`` says
+    whether state without an operator may be dropped. ``backend`` is the state backend, None if it names none. ``settings`` are
+    the options of Flink that it sets, by their present keys. ``flink`` is its version of Flink, if known here. ``job`` is the
+    program that it runs.
     """
 
     name: str

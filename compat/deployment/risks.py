@@ -28,9 +28,8 @@ class Risk(Struct, frozen=True, kw_only=True):
 def risks(new: Deployment, old: Deployment | None, restored: str | None) -> Iterator[Risk]:
     """The risks of the source of ``new``'s state: a savepoint that it names (``restored``), or the state of ``old``.
 
-    A deployment whose upgrades take the last state starts by the data of Flink's high availability, from the last
-    checkpoint;
-    Flink takes that for the start of the same job and then never drops state (``CheckpointCoordinator``,
+    With the upgrade mode last-state, a new version starts from the last checkpoint, which Flink's high availability recorded.
+    Flink treats this as a start of the same job, and then never drops state (``CheckpointCoordinator``,
     ``restoreInitialCheckpointIfPresent``).
     """
     if restored is not None:

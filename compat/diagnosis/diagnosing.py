@@ -150,7 +150,8 @@ def _recognised(chain: Chain, place: int, restoring: bool, general: bool) -> tup
 def _proven(entry: Entry, chain: Chain, place: int, restoring: bool) -> bool:
     if entry.proof is Proof.TEXT or restoring:
         return True
-    # Java leaves out of a cause's trace what the outer exception's has, too: who is silent is answered by the next one out.
+    # Java omits the lines of a cause's trace that the outer exception's has, too: a cause without an origin has the outer
+    # one's.
     origins = [cause.origin for cause in reversed(chain.causes[: place + 1])]
     told = next((one for one in origins if one in (Origin.STATE, Origin.PROGRAM)), None)
     if told is None and entry.proof is Proof.NOT_ELSEWHERE:

@@ -35,8 +35,8 @@ class Conversion(Struct, frozen=True, kw_only=True):
 def convert(wanted: Conversion, note: Callable[[str], None]) -> Restored:
     """Write the new savepoint; gives how much state it has. ``note`` gets what the check before it cannot tell.
 
-    The program runs in this process, up to the place where its job would start. Raises Refused, RestoreRefused, StoreError,
-    and what the program raises.
+    The program runs in this process, up to the place where its job would start. Raises Refused, RestoreRefused, StoreError, and
+    the program's own exceptions.
     """
     from compat.loader.main_module import layout_of, prepare, run_as_main
     from compat.state.stores.paths import place_of

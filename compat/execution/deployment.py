@@ -54,8 +54,8 @@ class FollowingLost(Exception):
 class Wanted(Struct, frozen=True, kw_only=True):
     """An upgrade: of the job of a name to a program, watched for so many seconds.
 
-    ``run`` says how the program is run, on which cluster. ``gate`` asks the registry where the cluster itself has none.
-    ``command`` is the command line that asks for the same again.
+    ``run`` says how the program runs, and on which cluster. ``gate`` asks the registry if the cluster itself has none.
+    ``command`` is the command line that repeats the request.
     """
 
     job: str
@@ -85,8 +85,8 @@ class Result(Struct, frozen=True, kw_only=True):
 def deploy(wanted: Wanted, say: Say) -> Result:
     """Upgrade a job. Raises Refused and GateClosed if nothing was begun, ServerError, and what the program raises.
 
-    A deployment of the same program that is under way is followed; one of another program is waited for. Raises FollowingLost
-    where the cluster goes away meanwhile.
+    If a deployment of the same program is under way, this follows it; it waits for one of another program. Raises FollowingLost
+    if the cluster goes away meanwhile.
     """
     assert wanted.run.cluster is not None
     cluster = Cluster(wanted.run.cluster, wanted.run.token)

@@ -13,8 +13,8 @@ from typing import Any
 def detach(store: str, run: Callable[[Callable[[dict[str, Any]], None]], int]) -> int:
     """Call ``run`` in a process of its own, and return when a job has started there, or could not start.
 
-    ``run`` is given what to call with the event of a start. Gives 0 once a job runs, whose id is then the last line on
-    stdout, else the code that ``run`` ended with, after what it said.
+    ``run`` gets a function to call with the event of a start. Gives 0 once a job runs, and prints its id as the last line on
+    stdout. Otherwise prints the output of ``run`` and gives its exit code.
     """
     from compat.compiler.spark.driver.job_folders import logs_of
 

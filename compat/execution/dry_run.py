@@ -30,9 +30,9 @@ class DryRunFailed(Exception):
 class RestoredOperator(Struct, frozen=True, kw_only=True):
     """The outcome for the state of one operator of the snapshot.
 
-    ``keys`` are the distinct keys it has state for, ``entries`` all values, list and map elements and timers; ``restored``
-    is how many entries the new table has under the operator's new id, None if nobody takes them; ``migrated`` how many
-    of them were converted.
+    ``keys`` is the number of distinct keys with state, ``entries`` the number of values, list and map elements and timers.
+    ``restored`` is the number of entries under the operator's new id in the new table, None if no operator takes them;
+    ``migrated`` of these were converted.
     """
 
     name: str

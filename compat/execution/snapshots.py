@@ -70,8 +70,8 @@ def checker(
 ) -> Check:
     """A function that raises Refused, with the whole report, where ``program`` cannot restore a snapshot.
 
-    ``note`` gets the report where the check cannot tell, and that may be. ``again`` is the command that checks once more, where
-    ``compat check`` cannot.
+    ``note`` gets the report if the verdict is unknown and unknown is allowed. ``again`` is the command that repeats the check,
+    if ``compat check`` cannot.
     """
 
     def check(snapshot: str, old: Mapping[str, Any] | None, new: Mapping[str, Any], allow_non_restored: bool) -> None:

@@ -63,7 +63,7 @@ class Interpreter:
             self.process.stdin.write(requests)
             self.process.stdin.close()
         except BrokenPipeError:
-            return  # it died: what it said comes out of the slots
+            return  # it died: its output comes out of the slots
 
     def end(self) -> None:
         """End the process and everything that it and its forks started."""

@@ -18,8 +18,8 @@ _TAKES_ARGUMENTS = re.compile(rf"\bargv\b|^\s*(?:import|from)\s+(?:{'|'.join(sor
 class Ending(Struct, frozen=True, kw_only=True):
     """How a program in Python ended: the exception, and where it was.
 
-    ``value`` is the key or the file that the exception is about, ``modules`` the packages of the code on the way, outermost
-    first, ``line`` the text of the program's last line, ``arguments`` how many the program had.
+    ``value`` is the key or the file of the exception, ``modules`` the packages of the code in its trace, outermost first,
+    ``line`` the text of the program's last line, ``arguments`` the number of the program's arguments.
     """
 
     type: str

@@ -1,12 +1,12 @@
 """Where a program's own modules are: beside it, in its project, and in what ``--pyfiles`` names.
 
-A program is run as ``python job.py`` runs it. Where its file is part of a package and says so, by relative imports or by the
-package's name, it is run as ``python -m package.job`` does. A module that neither that nor PYTHONPATH has is looked for in the
-folders from the program upwards to the project's root, each with its ``src``, before installed packages are searched: so the
-two sides of a check each find their own.
+A program runs as with ``python job.py``. If its file is part of a package, and its imports show that (relative, or by the
+package's name), it runs as with ``python -m package.job``. Modules that are not found there or on PYTHONPATH are searched in
+the folders from the program up to the project's root, each with its ``src``, and then among the installed packages: so each
+side of a check finds its own modules.
 
-This file is also run by interpreters of the user's, which need not have compat: it imports the standard library only, and is
-kept to what Python 3.8 reads.
+The user's interpreters, which may lack compat, run this file too: it imports only the standard library, in the syntax of Python
+3.8.
 """
 
 from __future__ import annotations
@@ -39,11 +39,11 @@ _RELATIVE = re.compile(rb"^[ \t]*from[ \t]+\.", re.MULTILINE)
 class Layout(NamedTuple):
     """The places of a program's modules.
 
-    ``folder`` is the program's own, ``roots`` are those above it, nearest first, up to ``root``, that of the project, and
-    ``why`` says what makes it that (empty if nothing does). ``pyfiles`` are modules, folders and archives.
-    ``package`` is the package that the program is in, where it is run as a part of it, and ``top`` the folder that has it.
-    ``moved`` is a folder that the program was taken out of, as it was once, and where to: what is searched below the
-    first is searched below the second.
+    ``folder`` is the program's own folder; ``roots`` are the folders above it, nearest first, up to ``root``, the project's;
+    ``why`` says why this is the project's root (empty if nothing shows it). ``pyfiles`` are modules, folders and archives.
+    If the program runs as part of a package, ``package`` is its name and ``top`` the folder that contains it. ``moved`` is a
+    pair of folders for a program from a revision: searches below the first, the original one, go to the second, the exported
+    one.
     """
 
     program: str

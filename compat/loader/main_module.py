@@ -40,8 +40,8 @@ def prepare(
 ) -> Program:
     """Make this process one that programs can run in, and give their jobs to ``executor``; gives the program that runs there.
 
-    ``options`` are Flink's and hold where the program says nothing else, as does ``parallelism``. ``flink`` is the version of
-    Flink whose PyFlink they find. ``planning`` says that the executor runs no jobs.
+    ``options`` are Flink's; they and ``parallelism`` are defaults for the program. ``flink`` is the version of Flink whose
+    PyFlink it finds. ``planning`` says that the executor runs no jobs.
     """
     from compat.compiler.datastream.program import Program, start
     from compat.loader.imports import prepare_for_programs
@@ -74,8 +74,8 @@ def run_as_main(
 ) -> Ran:
     """Run a program's file as the module ``__main__``; ``called`` is what stands in ``sys.argv[0]`` where it is not its path.
 
-    ``missing`` is asked for modules that are nowhere, and ``argv`` makes what stands in ``sys.argv``. ``properties`` is the
-    file of :mod:`compat.loader.runtime_file`. What the program raises goes through, SystemExit included.
+    ``missing`` provides modules that are not found, and ``argv`` makes ``sys.argv``. ``properties`` is the file of
+    :mod:`compat.loader.runtime_file`. All exceptions of the program pass through, SystemExit included.
     """
     path = layout.program
     with open(path, "rb") as file:

@@ -23,15 +23,15 @@ BEGUN = b" "
 class Request(Record, frozen=True, kw_only=True):
     """One program to load.
 
-    ``path`` is the file to run and ``shown`` what reports call it; ``root`` is a folder whose files are shown as
-    ``root_shown`` plus their path in it. ``options`` are those of ``-D``.
+    ``path`` is the file to run and ``shown`` its name in reports; ``root`` is a folder whose files are shown as ``root_shown``
+    plus their path in it. ``options`` are those of ``-D``.
 
-    For a program of a revision, ``root`` is its project as it was then, ``folder`` what the working directory was, and
+    For a program of a revision, ``root`` is its project as it was then, ``folder`` the former working directory, and
     ``taken_from`` the project as it is now. ``pyfiles`` are modules, folders and archives that it imports from,
     ``environment`` variables that it gets; with ``strict_imports`` a module that is not installed is a failure.
-    ``watched`` is the root of a project of which is told what the program looked at, ``runtime_properties`` a file in place
-    of that which AWS's Managed Service for Apache Flink gives. At ``dump_at`` of the monotonic clock, which all processes of a
-    machine share, the program prints where it stands.
+    ``watched`` is the root of a project for which the program's file accesses are recorded. ``runtime_properties`` replaces the
+    file that AWS's Managed Service for Apache Flink gives. At ``dump_at`` of the monotonic clock, which all processes of a
+    machine share, the program prints its stack.
     """
 
     path: str
@@ -56,8 +56,8 @@ class Request(Record, frozen=True, kw_only=True):
 class Loads(Record, frozen=True, kw_only=True):
     """What a program looked at of its project while it was built, by paths from the project's root.
 
-    ``files`` are those that it imported or read, or wanted to, ``names`` those of modules that it asked for, part by part, and
-    ``folders`` those that it listed.
+    ``files`` are the files that it imported or read, or tried to; ``names`` are the names of the modules that it asked for,
+    part by part; ``folders`` are the folders that it listed.
     """
 
     files: tuple[str, ...]
@@ -100,8 +100,8 @@ class Lack(Record, frozen=True, kw_only=True):
 class Crash(Record, frozen=True, kw_only=True):
     """A program that ended in an exception: its type and message, and the program's own frames, outermost first.
 
-    ``fault`` marks one that is ours: its frames are then our own. ``said`` is the end of what it said.
-    ``flink`` is a version of Flink that has what the program lacked.
+    ``fault`` marks a fault of compat, with compat's own frames. ``said`` is the end of the program's output. ``flink`` is a
+    version of Flink that has what the program lacked.
     """
 
     type: str
@@ -154,10 +154,10 @@ def decoder() -> msgspec.json.Decoder[_Result]:
 class Loaded(msgspec.Struct, frozen=True, kw_only=True):
     """A loaded program: the plans of the jobs it submitted, in order, and how it failed, if it did.
 
-    ``steady`` tells that the program holds nothing that could give another job at the next start, ``needs_pyflink`` what
-    it asked for that only PyFlink itself has, such as the Table API, and where; ``former`` are its uses of names that PyFlink
-    had once. ``absent`` are modules that are not installed and that stand-ins were imported for. ``loads`` is what it
-    looked at, where that was to be watched. ``said`` is the end of what it said, of one without a job.
+    ``steady`` says that nothing in the program can give another job at the next start. ``needs_pyflink`` are the names that it
+    used and that only PyFlink itself has, such as the Table API, with their lines. ``former`` are its uses of names that
+    PyFlink no longer has. ``absent`` are modules that are not installed and were replaced by stand-ins. ``loads`` are its file
+    accesses, if they were watched. ``said`` is the end of the output of a program without a job.
     """
 
     plans: tuple[Plan | Refused, ...]

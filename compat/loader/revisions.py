@@ -31,8 +31,8 @@ class NoSuchFile(NoRevision):
 class Exported(Struct, frozen=True, kw_only=True):
     """A program of a revision, taken out into a folder.
 
-    ``path`` is its file there, ``folder`` what the working directory was taken out to, ``reference`` the revision as it was
-    named, and ``taken_from`` the root of the working tree, empty if the repository has none.
+    ``path`` is its file there, ``folder`` the exported working directory, ``reference`` the revision as the user named it, and
+    ``taken_from`` the root of the working tree, empty if the repository has none.
     """
 
     path: str

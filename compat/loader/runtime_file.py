@@ -1,7 +1,7 @@
 """The file of properties that AWS's Managed Service for Apache Flink gives to programs in Python, for those that run elsewhere.
 
-Programs name it by its path. Interpreters that need not have compat load this module too: it imports the standard library only,
-and is kept to what Python 3.8 reads.
+Programs name it by its path. Interpreters that may lack compat load this module too: it imports only the standard library, in
+the syntax of Python 3.8.
 """
 
 from __future__ import annotations

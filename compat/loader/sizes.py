@@ -16,8 +16,8 @@ from compat.state.names import TIMERS
 def with_sizes(plan: Plan, folder: str, epoch: int | None) -> Plan:
     """The plan with the number of keys and of bytes of each state, as of an epoch.
 
-    ``folder`` holds the snapshot's table, or the folder ``state`` with it. Gives the plan as it is where the table cannot be
-    read: sizes only tell more.
+    ``folder`` holds the snapshot's table, or the folder ``state`` with it. Gives the plan unchanged if the table cannot be
+    read: sizes are only extra information.
     """
     sizes = _sizes(folder, epoch)
     return replace(plan, operators=tuple(_operator(operator, sizes) for operator in plan.operators)) if sizes else plan

@@ -1,8 +1,8 @@
 """Whether building a program a second time could give another job.
 
-Ids may differ from one start to the next where a program draws a uid at random or walks over a set, whose order follows the
-interpreter's hash seed. Finding that out takes a second interpreter; for most programs their code shows that nothing in it
-can differ. The answer errs on one side: what is not known to be steady is built again.
+Ids may differ from one start to the next if a program draws a uid at random, or walks over a set, whose order follows the
+interpreter's hash seed. To find that out takes a second interpreter, but the code of most programs shows that nothing can
+differ. The answer errs on one side: a program that is not known to be steady is built again.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def is_steady(main: CodeType, modules: Iterable[ModuleType]) -> bool:
 
 def _steady_module(module: ModuleType) -> bool:
     if module.__name__.partition(".")[0] in sys.stdlib_module_names:
-        return True  # what is unsteady in there is so by the names through which the program reaches it
+        return True  # unsteady parts are found by the names that the program uses
     try:
         code = module.__spec__.loader.get_code(module.__name__)  # type: ignore[union-attr]
     except Exception:

@@ -64,5 +64,5 @@ class Watched:
         """Those of ``paths`` that are in the project, from its root."""
         before = self._root + os.sep
         named = [os.path.join(os.path.realpath(os.path.dirname(path)), os.path.basename(path)) for path in paths]
-        both = {*named, *map(os.path.realpath, named)}  # a link, and what it leads to
+        both = {*named, *map(os.path.realpath, named)}  # a link and its target
         return tuple(sorted(path.removeprefix(before) for path in both if path.startswith(before)))

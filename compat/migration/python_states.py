@@ -39,7 +39,7 @@ def conversion_of(
     new = declaration_of(after)
     if after is None or new is None:
         raise Unconvertible("NEW does not declare its type")
-    # What is a pickle says so itself: where nobody names OLD, what is one in NEW was one.
+    # A pickle is recognisable: if OLD is not named, pickles of NEW were pickles in OLD.
     old = declaration_of(before) or (new if step.function is not None and new.type == _PICKLED else None)
     if old is None:
         raise Unconvertible("to Flink it is bytes: name the program that wrote it, with its types (--names OLD.py)")

@@ -39,7 +39,7 @@ def propose_all(report: Report, comparison: Comparison) -> tuple[Proposal, ...]:
     try:
         more = [one for one in _under_new_ids(comparison, renames) if one.step not in steps]
     except (InputError, RequestError, SavepointError):
-        return found  # state files are missing, say, which the check has told
+        return found  # state files are missing, say, as the check has reported
     return (*found, *more)
 
 

@@ -1,10 +1,9 @@
 """States that a function asks for while it processes, and not in ``open()``, found in the text of its methods.
 
 A window's function gets the states of a window, and those of all windows of a key, from the context of each call (PyFlink:
-``window_state``, ``global_state``), a trigger those of a window (``get_partitioned_state``); any function may keep its
-runtime
-context and ask that. The states are known if the descriptors are made with PyFlink's own names, or were made before: no
-code of the program is called for it.
+``window_state``, ``global_state``), a trigger those of a window (``get_partitioned_state``); any function may keep its runtime
+context and ask that. The states are known if the descriptors are made with PyFlink's own names, or were made before. This calls
+no code of the program.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """The states of Java sources and sinks that a Python program uses, by their classes.
 
-Read from the classes of Flink and its connectors: those that are named with each. A class that is not listed may keep
-anything.
+Each entry names the class of Flink or of a connector that it comes from. A class that is not listed may keep any state.
 """
 
 from __future__ import annotations
@@ -30,8 +29,8 @@ _OLD_KIND: dict[str, tuple[State, ...]] = {
     # TwoPhaseCommitSinkFunction and FlinkKafkaProducer; StreamingFileSinkHelper
     "FlinkKafkaProducer": _TWO_PHASES,
     "StreamingFileSink": (_list(framework.BUCKETS), _list(framework.PART_COUNTER, StateScope.UNION)),
-    # GenericJdbcSinkFunction and the sinks of RabbitMQ and Cassandra write what they hold at a checkpoint, and keep nothing;
-    # with a log of its own (GenericWriteAheadSink) the last one does.
+    # GenericJdbcSinkFunction and the sinks of RabbitMQ and Cassandra write their buffers at a checkpoint, and keep no state;
+    # with its own log (GenericWriteAheadSink) the last one keeps some.
     "JdbcSink": (),
     "RMQSink": (),
     "_CassandraFunction": (),

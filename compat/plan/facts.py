@@ -71,10 +71,9 @@ class Program(Struct, frozen=True, kw_only=True, dict=True):
     """A job, or the snapshot of one, as facts.
 
     ``name`` is its name in reports (the file's name), ``kind`` one of ``program``, ``topology``, ``plan``, ``savepoint``,
-    ``snapshot``. ``settings`` are the options that matter for a restore, ``source`` the line that submitted the job.
-    ``all_have_state`` holds when snapshots of this job contain handles for every operator (file merging), ``batch`` for
-    a job
-    in batch mode. ``snapshot`` are the further facts of a savepoint, None for a program. ``language``, ``statements``,
+    ``snapshot``. ``settings`` are the options that matter for a restore, ``source`` is the line that submitted the job.
+    ``all_have_state`` is true if snapshots of this job contain handles for every operator (file merging), ``batch`` if it runs
+    in batch mode. ``snapshot`` has the further facts of a savepoint, None for a program. ``language``, ``statements``,
     ``on_spark``, ``alone``, ``beyond``, ``assumed`` and ``samples`` are those of the plan; ``sides`` tells for each input of
     an operator of several inputs, which of them it is (a union has several edges for one).
     """

@@ -129,7 +129,7 @@ def start(report: Report, typed: Typed | None) -> tuple[str, ...]:
         chosen = ["-c", shlex.quote(started.main_class)] if started.main_class else []
         return (" ".join([*flink, *chosen, new, *arguments]),)
     if report.new.kind != "program" or report.new.name.endswith(".json"):
-        # A plan or a topology file tells what is to run; which program makes it is not known here.
+        # A plan or a topology file describes the job, but its program is unknown here.
         return (" ".join([*flink, *(["-py"] if report.new.language == "python" else []), JOB]),)
     imports = [shlex.quote(",".join(started.pyfiles))] if started.pyfiles else []
     on_flink = " ".join([*flink, "-py", new, *(f"-pyfs {one}" for one in imports), *arguments])

@@ -3,9 +3,9 @@ values.
 
 In process mode a savepoint has bytes and no types. But the bytes of a type have a format: a ``Long`` is 8 bytes, a
 ``String`` begins with its length. A contradiction to the declared type is certain. Other bytes may still be of another
-type of the same format: 8 bytes are a ``Long``, a ``Double`` or a ``Timestamp``. Then values decide, if only one of
-these types has such values in practice: 30 is not a time in milliseconds, and as a ``Double`` it would be the smallest
-there is. A text is never distinguished from bytes that look like one. In thread mode tuples and rows are pickled, too.
+type of the same format: 8 bytes are a ``Long``, a ``Double`` or a ``Timestamp``. Then values decide, if only one of these types
+has such values in practice: 30 is not a time in milliseconds, and its bytes as a ``Double`` would be almost zero. A text is
+never distinguished from bytes that look like one. In thread mode tuples and rows are pickled, too.
 Nothing is unpickled.
 """
 
@@ -73,8 +73,8 @@ class _Witness:
 def judge(declared: str | None, container: str, values: Iterable[bytes]) -> Evidence:
     """The evidence of ``values`` about the declared type.
 
-    ``container`` is the kind of state (``value``, ``list``, ``map``, …): of a list and a map, a value is an element's. The keys
-    of a map are not looked at, so that its type is never told.
+    ``container`` is the kind of state (``value``, ``list``, ``map``, …); in a list or a map, a value is that of an element. The
+    keys of a map are not examined, so its type is never known for certain.
     """
     shape = _element(declared, container)
     if shape is None or declared is None:
@@ -105,8 +105,9 @@ def judge(declared: str | None, container: str, values: Iterable[bytes]) -> Evid
 def pickles_tell(declared: TypeInformation, pickles: Sequence[bytes]) -> bool:
     """Whether values that thread mode keeps pickled fit only this declared type.
 
-    A tuple is declared as one, and a row as one; of a list PyFlink's thread mode keeps nothing that it could read. A type
-    that is pickled in all modes may have any values. Nothing is unpickled: the last thing that a pickle makes is looked at.
+    A declared tuple needs pickled tuples, a declared row pickled rows. PyFlink's thread mode keeps lists in no form that it can
+    read back. A type that is pickled in all
+    modes may have any values. Nothing is unpickled: only the last object that a pickle makes is examined.
     """
     if declared.kind in _MADE_BY:
         return bool(pickles) and all(_made_by(each) == _MADE_BY[declared.kind] for each in pickles)

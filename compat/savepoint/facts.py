@@ -1,11 +1,10 @@
 """The facts of a savepoint in the form of a program's: under the names of the program that will restore it, as far as
 these match.
 
-A savepoint knows a state by its name, the kind of its container and its serializers. PyFlink keeps a value, a list, a
-reducing and an aggregating state all in a list of bytes: which of them it was, and of what type, is not recorded. So a
-state of OLD takes kind and type from the program that wrote the savepoint where that is known, else from NEW where what
-NEW declares would be stored in the very same way, and else it keeps what the savepoint says. What is taken from NEW can
-never make a finding; what differs does.
+A savepoint knows a state by its name, the kind of its container and its serializers. PyFlink keeps value, list, reducing and
+aggregating states all in a list of bytes, and does not record their kind and type. So a state of OLD takes both from the
+program that wrote the savepoint, if that is known. Otherwise it takes them from NEW, if NEW would store its declared state in
+the same way; otherwise it keeps what the savepoint says. Facts taken from NEW never make a finding; differences do.
 """
 
 from __future__ import annotations
@@ -99,7 +98,7 @@ def _mode(recorded: Recorded, new: Program) -> str | None:
     if any(state.name.startswith(framework.PYTHON_PREFIX) for _, state in states):
         return PROCESS
     python = any(is_python(operator) for operator in new.operators)
-    # In thread mode the program's own states stand under their own names, in operators whose keys are rows.
+    # In thread mode the program's own states have their own names, in operators whose keys are rows.
     own = any(
         state.scope is StateScope.BROADCAST
         or (state.scope is StateScope.KEYED and operator.key is not None and operator.key.name == "Row")
@@ -112,7 +111,7 @@ class _Translation(Struct, frozen=True):
     """One operator of a savepoint on its way to facts.
 
     ``partner`` is the operator of NEW that finds this one's state, ``known`` the operator of the program that wrote it;
-    ``served`` are the ids of the operators of NEW that find what they declare.
+    ``served`` are the ids of NEW's operators that find the states that they declare.
     """
 
     recorded: RecordedOperator
@@ -285,7 +284,8 @@ class _Translation(Struct, frozen=True):
     def in_windows(self, state: RecordedState) -> State | None:
         """What windows hold in thread mode, where the operator declares a function that keeps it in the same way.
 
-        Flink keeps one value of a reduce or aggregate, and a list for the others. Pickled bytes may be of any type that is
+        Flink keeps one value for a reduce or aggregate, and a list for other functions. Pickled bytes may be of any type that
+        is
         not a basic one.
         """
         writer = self.known or self.partner

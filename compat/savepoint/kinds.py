@@ -40,9 +40,9 @@ _USER_TIMERS = "user-timers"
 def kind_of(recorded: RecordedOperator, partner: Operator | None, new: Program, served: frozenset[str]) -> str:
     """The kind of operator: that of the operator of NEW that it probably is, else the likeliest one.
 
-    The operator that has its id comes first, then those of its name; but where that one declares nothing of what was
-    recorded, one that declares it comes before, unless it is among those that find their own state (``served``, by id).
-    ``unknown`` is not a kind of any program.
+    The operator with its id comes first, then those with its name. If the first declares none of the recorded states, one that
+    declares them comes before it, unless that one finds its own state (``served``, by id). ``unknown`` is not a kind that
+    programs have.
     """
     for candidate in _candidates(recorded, partner, new, served):
         if may_be(recorded, candidate):
@@ -58,7 +58,7 @@ def may_be(recorded: RecordedOperator, candidate: Operator) -> bool:
     marks = _marks(recorded)
     if marks:
         return sort in {FAMILIES.get(kind, kind) for kind in marks}
-    if not recorded.states or recorded.unreadable:  # what was not read might tell of another sort
+    if not recorded.states or recorded.unreadable:  # unread states might show another sort
         return True
     if of_query(candidate) and candidate.states:
         return bool({state.name for state in recorded.states} & {state.name for state in candidate.states})

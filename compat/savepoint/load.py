@@ -66,8 +66,8 @@ def read_names(
 ) -> Names:
     """The names from ``--names``: a table of uids, or a program, topology file or plan. Raises InputError.
 
-    ``options`` and ``arguments`` are those of the program, ``job`` is which of its jobs wrote the savepoint. There is no
-    ``side`` where a command has one program, and its options are of that. ``jvms`` are for callers that build another one, too.
+    ``options`` and ``arguments`` are those of the program; ``job`` selects the job that wrote the savepoint. ``side`` is None
+    if the command has only one program, whose options these are. ``jvms`` are for callers that build another program, too.
     """
     if argument is None:
         return Names()

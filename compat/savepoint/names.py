@@ -1,6 +1,6 @@
 """Names and uids of a savepoint's operators from another source: the program that wrote it, or a table of known uids.
 
-Metadata before format 5 (Flink before 2.0) knows operators by their ids alone. The hash of a uid cannot be inverted,
+Metadata before format 5 (Flink before 2.0) has only the ids of operators. The hash of a uid cannot be inverted,
 but known uids can be tried.
 """
 

@@ -92,7 +92,7 @@ class Operators:
         """The operators that a text can mean: an id before a uid before a name."""
         if OPERATOR_ID.fullmatch(text) and text.lower() in self._by_id:
             return [self._by_id[text.lower()]]
-        # A uid that nobody recorded is still known by its hash.
+        # The hash of an unrecorded uid still identifies it.
         hashed = self._by_id.get(uid_hash(text))
         return self._by_uid.get(text) or ([hashed] if hashed is not None else self._by_name.get(text, []))
 

@@ -36,7 +36,7 @@ class RecordedOperator(Struct, frozen=True, kw_only=True):
     """An operator of a savepoint.
 
     ``states`` are all that could be read; ``unreadable`` says why there may be more. ``finished`` is ``fully``, ``partly``
-    or None. ``channels`` tells whether there are records in flight before it and behind it. ``connector`` is the state
+    or None. ``channels`` says whether there are records in flight before it and after it. ``connector`` is the state
     of a source or of a Kafka sink. ``raw_keyed`` says whether the operator wrote raw keyed state: checkpoints of
     RocksDB have heap timers there.
     """

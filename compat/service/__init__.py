@@ -3,10 +3,10 @@
     app = create_app(ServiceSettings(database="sqlite:///compat.db"))
 
 It takes plans and descriptions of snapshots, not programs: nothing from a client is imported, run or unpickled, except
-programs that :mod:`compat.service.building` builds, confined, if the operator allows it. Starlette
-carries the requests (no framework above it is needed: bodies are read raw, and checked in other processes), SQLAlchemy the
-registry, Alembic its migrations, Pebble the processes that check, as it can end one that takes too long. Nothing below
-:mod:`compat.service` is imported by the checker.
+programs that :mod:`compat.service.building` builds, confined, if the operator allows it. Starlette serves the requests; no
+larger framework is needed, because bodies are read raw and checked in other processes. SQLAlchemy keeps the registry, and
+Alembic migrates it. Pebble runs the processes that check, as it can end a process that takes too long. The checker imports
+nothing below :mod:`compat.service`.
 """
 
 from __future__ import annotations

@@ -101,8 +101,8 @@ class AccessControl:
         anonymous: Role | None = None,
         forms: str | None = None,
     ) -> None:
-        """``anonymous`` is the role of whoever sends no token, where the settings do not say it; ``forms`` is what the
-        addresses of forms begin with that change something."""
+        """``anonymous`` is the role of senders without a token, if the settings name none; ``forms`` is the beginning of the
+        addresses of forms that change something."""
         self._app = app
         self._registry = registry
         self._forms = forms

@@ -38,8 +38,8 @@ BODIES = 4
 def create_app(settings: ServiceSettings) -> Starlette:
     """The application of a service.
 
-    Its parts are in ``app.state.service`` (:class:`~compat.service.context.Service`). The tables are made or brought up to date
-    here. Raises DatabaseUrlError for a database that cannot be used.
+    Its parts are in ``app.state.service`` (:class:`~compat.service.context.Service`). It creates or migrates the tables. Raises
+    DatabaseUrlError for a database that cannot be used.
     """
     registry = Registry(Database(settings.database, settings.database_timeout))
     registry.database.migrate()

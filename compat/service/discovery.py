@@ -1,8 +1,8 @@
 """Finds savepoints, checkpoints and jobs' state tables below a folder, and reads their descriptions.
 
-A folder may be written by jobs that the operator does not trust. So no symbolic link is followed, and nothing outside of it
-is opened; the readers hold that line for the files that metadata names. No bytes are unpickled. The folder may be one of an
-object store: there are no links there, and a name that ends in another's is below it.
+A folder may be written by jobs that the operator does not trust. So no symbolic link is followed, and no file outside of it is
+opened; the readers do the same with the files that metadata names. Nothing is unpickled. The folder may be on an object store,
+which has no links: a file is in a folder if its name begins with the folder's.
 """
 
 from __future__ import annotations

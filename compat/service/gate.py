@@ -1,9 +1,8 @@
 """The gate's verdict on two versions of a job, from the registry. Nothing is checked here.
 
 The gate always asks the same question: can NEW restore the state of OLD, under NEW's Flink, with no finding ignored
-except those that an admin accepted for these two plans. Other checks of the same plans decide nothing. Each job's mode
-says which OLD count: the
-version that runs, the last that ran, or a savepoint.
+except those that an admin accepted for these two plans. Other checks of the same plans do not count. Each job's mode names the
+OLD sides: the running version, the last versions that ran, or a savepoint.
 """
 
 from __future__ import annotations

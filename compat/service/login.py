@@ -1,7 +1,6 @@
 """Login for browsers if a token is needed: a form takes the token, a cookie keeps it.
 
-What the cookie is good for :mod:`compat.service.access` says; no script can read it, and no request from another site carries
-it.
+:mod:`compat.service.access` says what the cookie allows. No script can read it, and no request from another site carries it.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The options of a check, and the choice of the check that decides at the gate for two plans.
 
-A verdict is worth what it was asked: of two plans, by this version of the checker, with these options. The gate always asks
-the same: no state may be left behind, the Flink of the new plan, and nothing let pass but what an admin accepted for these two
-plans.
+A verdict holds only for its question: two plans, one version of the checker, one set of options. The gate always asks the same
+question: no state may be left behind, Flink is that of the new plan, and no finding passes unless an admin accepted it for
+these two plans.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Processes for the heavy work, so that the server's own process only passes bytes on.
 
-Each size of work has a lane: processes and a queue of its own, so that a check of ten thousand operators keeps none of ten
-waiting; files that others write are read in one more. In a lane clients take turns, whoever sends more waits longer, and nobody
-can fill it. Work of a client that left is dropped. A task that takes too long or too much memory ends with its process, not
-with the server, and all processes end with the server, however it ends.
+Each size of work has its own lane of processes with a queue, so that a check of ten operators does not wait for one of ten
+thousand. One more lane reads files that others write. In a lane clients take turns: a client that sends more waits longer, and
+no client can fill the lane. Work of a client that left is dropped. A task that takes too long or too much memory ends with its
+process, not with the server. All processes end with the server, however it ends.
 """
 
 from __future__ import annotations
@@ -93,8 +93,8 @@ class Pools:
     ) -> T:
         """Call ``function`` in a process for work on ``size`` bytes; gives its result.
 
-        Raises what it raises, WorkFailed if it took more memory than it may or longer than ``timeout`` seconds (the checks'),
-        Busy if too many wait. When this is cancelled, what waits is dropped, and what runs ends soon.
+        Raises the errors of the work; WorkFailed if it took too much memory, or longer than ``timeout`` seconds (by default the
+        limit of checks); Busy if too many wait. If this is cancelled, waiting work is dropped, and running work ends soon.
         """
         lane = self._lanes[size if isinstance(size, Size) else self.size_of(size)]
         seconds = self._settings.check_timeout if timeout is None else timeout

@@ -60,8 +60,8 @@ class Plan(Struct, frozen=True, kw_only=True):
 class Version(Struct, frozen=True, kw_only=True):
     """A version of a job: the ``number``-th that was pushed, from 1. ``image`` is the digest of its container image.
 
-    ``built`` tells that this service built it from a program, and not who pushed it; ``forced`` that its last promotion was
-    forced: the gate had not let it pass.
+    ``built`` says that this service built it from a program, not the pusher. ``forced`` says that its last promotion was forced
+    against the gate.
     """
 
     id: int

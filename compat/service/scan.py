@@ -1,7 +1,7 @@
 """Scanning the operator's folders for savepoints and checkpoints, periodically.
 
-A look every few seconds instead of the kernel's notifications, as these do not tell of changes on network file systems, where
-savepoints usually are. Only what changed since is read, by a worker process.
+It looks every few seconds. The kernel's notifications miss changes on network file systems, where savepoints usually are. A
+worker process reads only the changed files.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ async def keep_scanning(parts: Service) -> None:
     while parts.settings.folders:
         try:
             await scan(parts)
-        except Exception as error:  # the next look may find what this one stumbled over gone
+        except Exception as error:  # the cause may be gone at the next look
             log("scan", level="error", error=f"{type(error).__name__}: {error}"[:1000])
         await asyncio.sleep(parts.settings.scan_interval)
 

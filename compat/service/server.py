@@ -1,4 +1,4 @@
-"""Serving the application with uvicorn; slow connections are closed, those beyond what the machine takes at once."""
+"""Serving the application with uvicorn: slow connections are closed, and so are those beyond the machine's limit."""
 
 from __future__ import annotations
 
@@ -25,9 +25,10 @@ OTHER_DESCRIPTORS = 150
 
 
 class PatientProtocol(H11Protocol):
-    """uvicorn's HTTP/1.1, which closes a connection whose request does not begin, or whose head does not end, in time.
+    """uvicorn's HTTP/1.1 with time limits: for the begin of a request, for its head, and for the client's reading of the
+    answer.
 
-    So it does where the client does not read what it is sent. uvicorn itself would wait for ever.
+    uvicorn alone would wait for ever.
     """
 
     head_timeout: float
@@ -98,7 +99,7 @@ def _turned_away(most: int) -> None:
 
 
 def most_connections() -> int:
-    """The number of connections that the limit of descriptors allows, which is raised as far as it may be."""
+    """The number of connections that the limit of descriptors allows, after raising that limit as far as possible."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     unlimited = resource.RLIM_INFINITY
     wanted = WANTED_DESCRIPTORS if hard == unlimited else min(hard, WANTED_DESCRIPTORS)
@@ -119,7 +120,8 @@ def serve(
 ) -> None:
     """Serve until SIGINT or SIGTERM; over HTTPS with a ``certificate``.
 
-    A client has ``head_timeout`` seconds to send the head of a request, and reads something every ``write_timeout`` seconds.
+    A client has ``head_timeout`` seconds to send the head of a request, and must read a part of the answer every
+    ``write_timeout`` seconds.
     """
     # An answer leaves in two parts, and by Nagle's algorithm the second waits until the client acknowledges the first: 40 ms.
     # asyncio turns that off only for sockets whose protocol is named.

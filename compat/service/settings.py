@@ -1,4 +1,4 @@
-"""Settings that the operator of a service decides on."""
+"""The settings of a service, which its operator chooses."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 
 
 class Folder(Struct, frozen=True):
-    """A folder in which savepoints and checkpoints are looked for, on this machine or on an object store (``s3://…``).
+    """A folder that the service searches for savepoints and checkpoints, on this machine or on an object store (``s3://…``).
 
-    ``job`` is whose they are, None if they say it.
+    ``job`` is the job that wrote them; None if they name it.
     """
 
     path: str
@@ -27,9 +27,9 @@ class Folder(Struct, frozen=True):
 
     @classmethod
     def parse(cls, text: str) -> Folder:
-        """A folder as ``PATH`` or ``JOB=PATH``. Raises ValueError for what is no folder.
+        """Read a folder from ``PATH`` or ``JOB=PATH``. Raises ValueError for anything else.
 
-        One on an object store is there once something is in it: only whether it can be reached by its name is asked.
+        A folder on an object store exists once something is in it, so only its address is checked here.
         """
         job, equals, path = text.partition("=")
         if is_remote(path if equals else text):
@@ -46,14 +46,15 @@ class Folder(Struct, frozen=True):
 class ServiceSettings(Struct, frozen=True, kw_only=True):
     """How a service runs. Sizes are in bytes, times in seconds.
 
-    ``anonymous_read`` lets requests without a token look; recording and deciding always take one. ``allowed_hosts`` are the
-    names that a request may call this server by: any other is a page elsewhere that was pointed at it. ``heavy_body``
-    and ``huge_body`` are the sizes from which on checks go to processes of their own, so that smaller ones need not wait. Two
-    plans of 10,000 operators are a body of 70 million. ``files_timeout`` is the time that reading a snapshot in a folder gets,
-    ``worker_memory`` what a process may take, ``least_space`` what the disk must have for the service to be ready.
-    The registry is exported to the file ``backup`` every ``backup_interval`` seconds, where one is named.
-    With ``allow_programs`` the service builds programs that are sent, confined, in ``program_memory`` and ``program_timeout``.
-    What the rule ``expiry`` says is deleted every ``expiry_interval`` seconds, where there is one.
+    ``anonymous_read`` lets requests without a token read; recording and deciding always need a token. ``allowed_hosts`` are the
+    names that a request may use for this server; a request with another name comes from a foreign page that was pointed at it.
+    From the sizes ``heavy_body`` and ``huge_body`` on, checks go to separate processes, so that smaller ones need not wait. Two
+    plans of 10,000 operators make a body of 70 million bytes. ``files_timeout`` limits the reading of a snapshot in a folder,
+    ``worker_memory`` the memory of a process. The service is ready only with ``least_space`` free on the disk.
+    If ``backup`` names a file, the registry is exported to it every ``backup_interval`` seconds.
+    With ``allow_programs`` the service builds the programs that it gets, confined, within ``program_memory`` and
+    ``program_timeout``.
+    Every ``expiry_interval`` seconds the service deletes what the rule ``expiry`` names, if there is a rule.
     """
 
     database: str = "sqlite:///compat.db"

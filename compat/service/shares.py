@@ -1,7 +1,7 @@
-"""What clients share, such that none of them can take all of it.
+"""Shared amounts, limited so that no client can take all.
 
-A client is the owner of a token or, without one, an address. Those without a token get at most half of anything together, or
-what one client may have, where that is more.
+A client is the owner of a token or, without one, an address. All clients without a token together get at most half, or the
+share of one client if that is more.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from compat.service.records import Identity
 
 
 class Client(Struct, frozen=True):
-    """The sender of requests; ``known`` tells one with a token."""
+    """The sender of requests; ``known`` if it has a token."""
 
     name: str
     known: bool
@@ -40,7 +40,7 @@ def client_of_scope(scope: Scope) -> Client:
 
 
 class Shares:
-    """An amount of something that clients hold: at most ``most`` together, ``of_one`` each."""
+    """The amounts that clients hold: at most ``most`` together, ``of_one`` each."""
 
     def __init__(self, most: int, of_one: int) -> None:
         self._most, self._of_one = most, of_one
@@ -48,7 +48,7 @@ class Shares:
         self.total = 0
 
     def take(self, client: Client, amount: int = 1) -> bool:
-        """Let a client hold more; False, and nothing changes, where that would be too much."""
+        """Let a client hold more; False without a change if that is too much."""
         unknown = 0 if client.known else self._held[_UNKNOWN]
         if (
             self.total + amount > self._most
@@ -60,7 +60,7 @@ class Shares:
         return True
 
     def give(self, client: Client, amount: int = 1) -> None:
-        """Take back what a client held."""
+        """Take back an amount that a client held."""
         self._add(client, -amount)
 
     def _add(self, client: Client, amount: int) -> None:

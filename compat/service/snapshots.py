@@ -16,8 +16,8 @@ from compat.state.stores.schemes import is_remote
 def snapshot_program(registry: Registry, savepoint: Savepoint, label: str, new: Program) -> Program:
     """The facts of a snapshot, to be compared with ``new``.
 
-    Flink's own files are read where the look into the folders found them; they take names from the version of the job that
-    runs, where the operator said whose they are. Raises PlanError for a snapshot that cannot be read, NotFound for
+    Flink's own files are read at the place where the search of the folders found them. If the operator named their job, their
+    operators get names from its running version. Raises PlanError for a snapshot that cannot be read, NotFound for
     one that is gone.
     """
     if savepoint.status == "gone":
@@ -33,7 +33,7 @@ def snapshot_program(registry: Registry, savepoint: Savepoint, label: str, new: 
 
 
 def accepted(plan: Plan | Refused) -> Plan:
-    """The plan of a program that Flink takes. Raises PlanError for that of any other."""
+    """The plan, if Flink accepts the program. Raises PlanError otherwise."""
     if isinstance(plan, Refused):
         raise PlanError(f"The plan is of a program that Flink refuses: {plan.error.message}")
     return plan

@@ -1,6 +1,6 @@
 """Structured logs and metrics.
 
-A log line is one JSON object on standard error: whatever a client puts into a name stays inside a string of it.
+A log line is one JSON object on standard error, so a name from a client stays inside a string.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def log(event: str, level: str = "info", **fields: Any) -> None:
 
 
 def log_to_stderr() -> None:
-    """Send the service's lines, and what its libraries warn of, to standard error."""
+    """Send the service's lines and its libraries' warnings to standard error."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(_Lines())
     handler.addFilter(_OnceAMinute())
@@ -81,7 +81,7 @@ class _Lines(logging.Formatter):
 
 
 class Metrics:
-    """The metrics, for Prometheus. Labels are few and never a client's text: routes by their template."""
+    """The metrics, for Prometheus. Labels are few and never a client's text; a route's label is its template."""
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
@@ -113,7 +113,7 @@ class Metrics:
 
 
 class Telemetry:
-    """ASGI middleware: one log line and one observation a request."""
+    """ASGI middleware: one log line and one observation for each request."""
 
     def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
         self._app = app

@@ -1,4 +1,4 @@
-"""A certificate that is read again when its files change, as those of a cluster's issuer do every few weeks."""
+"""A certificate that is read again when its files change; a cluster's issuer changes them every few weeks."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class CertificateError(ValueError):
 
 @dataclass(slots=True)
 class Certificate:
-    """A certificate chain and its key, as PEM files; ``context`` serves with what they held at the last look."""
+    """A certificate chain and its key, as PEM files; ``context`` serves with their last contents."""
 
     chain: str
     key: str
@@ -33,7 +33,7 @@ class Certificate:
         self._load(self.context)
 
     def renew(self) -> bool:
-        """Read the files again if they changed; True if so. Raises CertificateError, and goes on with what there was."""
+        """Read the files again if they changed; True if so. Raises CertificateError, and keeps the old certificate."""
         stamp = self._stamp()
         if stamp == self._seen:
             return False
@@ -59,7 +59,7 @@ class Certificate:
 
 
 async def keep_renewing(certificate: Certificate, seconds: float = SECONDS) -> None:
-    """Look at the files now and then until cancelled; what goes wrong is logged."""
+    """Look at the files now and then until cancelled; errors are logged."""
     told = ""
     while True:
         await asyncio.sleep(seconds)

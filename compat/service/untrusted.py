@@ -1,7 +1,7 @@
-"""Untrusted JSON, read with limits, so that only plain values of a sane shape come in.
+"""Reads untrusted JSON with limits, and accepts only plain values of a sane shape.
 
-A body is bounded before anything is made of it: by its size, by how many values it can hold, by how deep it is nested. So
-what it costs to read one is bounded too, in time and in memory.
+The size of a body, its number of values and its depth are limited before it is parsed. This limits the time and memory of
+parsing, too.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _EXPLAINED = 64 * 1024
 
 
 class RefusedBody(ValueError):
-    """A body that is not taken. The message says why and what would be; ``pointer`` is where in it."""
+    """A refused body. The message says why, and what would be accepted; ``pointer`` is the place in it."""
 
     def __init__(self, message: str, pointer: str = "") -> None:
         super().__init__(message, pointer)
@@ -53,7 +53,7 @@ _FIELDS: msgspec.json.Decoder[dict[str, msgspec.Raw]] = msgspec.json.Decoder(dic
 
 
 def fields_of(text: bytes | msgspec.Raw, where: str = "") -> dict[str, msgspec.Raw]:
-    """The fields of a JSON object, each as its text: nothing is made of them. Raises RefusedBody, naming ``where``."""
+    """The fields of a JSON object, each as unparsed text. Raises RefusedBody, naming ``where``."""
     try:
         return _FIELDS.decode(text)
     except msgspec.ValidationError:
@@ -68,14 +68,14 @@ def fields_of(text: bytes | msgspec.Raw, where: str = "") -> dict[str, msgspec.R
 def read_json(body: bytes, max_depth: int) -> Any:
     """The JSON value in ``body``: strict JSON in UTF-8, nested at most ``max_depth`` deep.
 
-    Refused are NaN and infinities, numbers beyond 64 bits, and text that is not Unicode (lone surrogates) or holds NUL, which
-    databases cannot keep. Of a key that comes twice in an object the last counts, here as for all who read it later. Raises
+    NaN, infinities and numbers beyond 64 bits are refused. So is text that is not Unicode (lone surrogates) or holds NUL, which
+    databases cannot keep. If a key comes twice in an object, the last one counts, here and for all later readers. Raises
     RefusedBody.
     """
     if most_values(body) > MOST_VALUES:
         raise RefusedBody(f"The body holds more than {MOST_VALUES} values.")
     try:
-        _RAW.decode(body)  # visits all and makes nothing: what is nested absurdly deep ends here
+        _RAW.decode(body)  # visits all values without making objects; absurd depth fails here
         if nesting(body) > max_depth:
             raise _too_deep(max_depth)
         value = msgspec.json.decode(body)
@@ -95,12 +95,13 @@ def read_json(body: bytes, max_depth: int) -> Any:
 
 
 def most_values(body: bytes) -> int:
-    """No fewer values than a JSON text holds, told from its bytes: each begins it, or follows a bracket or a comma."""
+    """An upper bound for the number of values in a JSON text, from its bytes: a value begins it, or follows a bracket or a
+    comma."""
     return 1 + body.count(b",") + body.count(b"[") + body.count(b"{")
 
 
 def nesting(body: bytes) -> int:
-    """How deep the lists and objects of a JSON text are nested, told from its brackets before anything is made of it."""
+    """The depth of the lists and objects of a JSON text, from its brackets, before it is parsed."""
     if b"\\" in body:
         body = body.replace(b"\\\\", b"").replace(b'\\"', b"")
     quoted = body.translate(None, _NEITHER).replace(
@@ -112,7 +113,7 @@ def nesting(body: bytes) -> int:
 
 def _not_json(body: bytes, error: ValueError) -> RefusedBody:
     try:
-        body.decode("utf-8")  # what the reader of JSON raises for that differs from version to version
+        body.decode("utf-8")  # the error of the JSON reader differs from version to version
     except UnicodeDecodeError as wrong:
         return RefusedBody(f"The body is not UTF-8 text: {wrong.reason}.")
     if _ODD_ESCAPE.search(body) and "surrogate" in f"{error} {_told(body)}":

@@ -1,7 +1,6 @@
-"""The work of the worker processes: reading bodies, checking plans. Bytes in, plain values out; no handler runs it itself.
-
-A check reads the registry for versions and savepoints that it is asked about, and writes nothing: what is to be kept goes
-back to the server.
+"""The work of the worker processes: reading bodies, checking plans. It gets bytes and gives plain values; handlers never do
+this work themselves. A check reads the named versions and savepoints from the registry and writes nothing: the server gets the
+results and records them.
 """
 
 from __future__ import annotations
@@ -62,9 +61,9 @@ class WorkerSettings(Struct, frozen=True):
 
 
 class Checked(Struct, frozen=True, kw_only=True):
-    """A check as it was made. ``report`` is its JSON text; ``job`` whose check it is, where ``old`` is a job's.
+    """A finished check. ``report`` is its JSON text; ``job`` is its job, if ``old`` belongs to one.
 
-    ``options`` is the key of what was asked; ``accepted`` are the findings that the request let pass.
+    ``options`` is the key of the request's options; ``accepted`` are the findings that the request accepted.
     """
 
     record: bool
@@ -128,7 +127,7 @@ class _Worker:
 
 
 def start(settings: WorkerSettings) -> None:
-    """Prepare a worker process: bound its memory, open the registry."""
+    """Prepare a worker process: limit its memory, open the registry."""
     import resource
     import signal
 
@@ -158,12 +157,12 @@ def registry() -> Registry:
 
 
 def ping() -> bool:
-    """True: the worker is there."""
+    """True, which shows that the worker answers."""
     return True
 
 
 def push(body: bytes) -> Pushed:
-    """The version in a body. Raises RefusedBody."""
+    """Read the version in a body. Raises RefusedBody."""
     request = push_request(body)
     packed, plan = _packed(request.plan, "plan")
     try:
@@ -174,7 +173,7 @@ def push(body: bytes) -> Pushed:
 
 
 def check_body(body: bytes, role: Role) -> Checked:
-    """Make the check that a body asks for. Raises RefusedBody, NotFound, and RoleNeeded for what ``role`` may not ask."""
+    """Make the check that a body asks for. Raises RefusedBody, NotFound, and RoleNeeded if ``role`` does not allow it."""
     request = check_request(body)
     may_ask(request, role)
     return check_request_of(request)
@@ -191,7 +190,7 @@ def check_versions(job: str, old: int, new: int, flink: str, recipe: Recipe | No
 
 
 def check_version(old: Reference, job: str, new: int, flink: str, recipe: Recipe | None = None) -> Checked:
-    """Check a version of a job against what its mode says. Raises NotFound."""
+    """Check a version of a job against the versions that its mode names. Raises NotFound."""
     return _check(
         CheckRequest(
             old=old,
@@ -318,8 +317,8 @@ def _side(reference: Reference, side: Side) -> _Given:
 def _packed(text: bytes, where: str) -> tuple[PackedPlan, JobPlan | Refused | PlanError]:
     """A plan ready to be kept, as it was sent, and as a record, or what is wrong with a value in it.
 
-    Raises RefusedBody for what does not have the shape of a plan, and for one whose ids do not follow from its own graph: it
-    may have been made by hand.
+    Raises RefusedBody for anything without the shape of a plan, and for a plan whose ids do not follow from its graph: it may
+    have been made by hand.
     """
     plan: JobPlan | Refused | PlanError
     sent = read_json(text, _Worker.settings.max_depth)

@@ -25,8 +25,8 @@ _SHOWN = 200
 def find(*starts: Path) -> Settings:
     """The settings for the first of ``starts`` (folders, or files in them) that has a settings file in or above it.
 
-    In each folder from there upwards ``compat.toml`` is looked for first, then a ``pyproject.toml`` with a table
-    ``tool.compat``. Without a file, empty settings. Raises :class:`SettingsError`.
+    Looks in each folder from there upwards, first for ``compat.toml``, then for a ``pyproject.toml`` with a table
+    ``tool.compat``. Without a file, the settings are empty. Raises :class:`SettingsError`.
     """
     for start in starts:
         folder = start.absolute()

@@ -3,7 +3,7 @@
     read("…/savepoint-1a2b3c", operator="count").read_all()   # an Arrow table: pandas, DuckDB and Polars take it
     register(spark)                                           # then spark.read.format("compat").option("path", …).load()
 
-A row is an entry: one a key, namespace and map key. Keys and values have the types that the state declares.
+A row is an entry: there is one for each key, namespace and map key. Keys and values have the types that the state declares.
 """
 
 from __future__ import annotations

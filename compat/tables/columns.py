@@ -30,8 +30,8 @@ class Cells(Struct, frozen=True, kw_only=True):
 class Layout(Struct, frozen=True, kw_only=True):
     """The columns of a table of some states' entries.
 
-    Keys, map keys and values have the type that the states declare, where they declare the same. Otherwise they are texts: a
-    text as it is, and anything else as JSON.
+    If all states declare the same type, keys, map keys and values have that type. Otherwise they are texts: a text as it is,
+    and anything else as JSON.
     """
 
     schema: pa.Schema

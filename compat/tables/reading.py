@@ -55,7 +55,8 @@ def read(
     """State as Arrow batches of some thousand rows: one an entry.
 
     Columns are operator, uid, operator_id, state, kind, key_group, key, namespace, map_key, value and timestamp. Keys, map keys
-    and values are typed where the chosen states declare the same type, else texts. Raises StoreError, UnknownOperator,
+    and values are typed if the chosen states declare the same type; otherwise they are texts. Raises StoreError,
+    UnknownOperator,
     UnknownState; or SavepointError for a savepoint of Flink.
     """
     snapshot = open_snapshot(path, checkpoint)

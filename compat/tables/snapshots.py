@@ -13,8 +13,8 @@ from compat.state.types import TypeInformation
 class TableState(Struct, frozen=True, kw_only=True):
     """A state of an operator: one of the tables of a snapshot.
 
-    ``kind`` is a word such as ``value``, ``list``, ``map`` or ``event-timer``. The types are None if there is nothing of the
-    sort, or where it is not declared. ``value_type`` is that of a cell: of a list state, the list's.
+    ``kind`` is a word such as ``value``, ``list``, ``map`` or ``event-timer``. A type is None if the state has no such part, or
+    does not declare it. ``value_type`` is the type of a table's cell: for a list state, the type of the list.
     """
 
     operator: str

@@ -30,7 +30,7 @@ class StateSource(DataSource):
     """The state of a job on Spark, of a savepoint of one, or of a savepoint of Flink.
 
     Options: ``path``; ``operator`` (uid, name or id), ``state`` and ``kind``, to read some of it; ``checkpoint``, the number of
-    the one to read. Where keys or values of the chosen states differ in type, they are texts.
+    the one to read. If keys or values of the chosen states differ in type, they are texts.
     """
 
     @classmethod

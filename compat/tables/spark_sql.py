@@ -51,9 +51,9 @@ class SparkFailed(StoreError):
 def query_on_spark(spark: SparkSession, path: str, sql: str, *, checkpoint: int | None = None) -> pa.RecordBatchReader:
     """The result of a query over the state at a path, batch by batch: of the tables that :func:`compat.tables.query` has.
 
-    The query runs in a session of its own, and each range of key groups is read by a task. ``changes`` is the Delta table of a
-    job on Spark, for a session with Delta's classes (:func:`compat.tables.delta_session`). Raises QueryError, and what
-    :func:`compat.tables.read` raises; while it is read, SparkFailed.
+    The query runs in its own session, and each range of key groups is a task. ``changes`` is the Delta table of a
+    job on Spark, for a session with Delta's classes (:func:`compat.tables.delta_session`). Raises QueryError and the errors of
+    :func:`compat.tables.read`; while rows are read, SparkFailed.
     """
     snapshot = open_snapshot(path, checkpoint)
     tables = table_names(snapshot.states)

@@ -27,7 +27,7 @@ def query(path: str, sql: str, *, checkpoint: int | None = None) -> pa.Table:
     """The result of a query over the state at a path.
 
     ``"count"."sum"`` is the state *sum* of the operator with the uid (or, without one, the name or the id) *count*; ``entries``
-    are all states. Raises QueryError, and what :func:`compat.tables.read` raises; ModuleNotFoundError without duckdb.
+    are all states. Raises QueryError and the errors of :func:`compat.tables.read`; ModuleNotFoundError without duckdb.
     """
     import duckdb
 

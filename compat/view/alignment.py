@@ -20,8 +20,8 @@ Slot = tuple[int | None, int | None]
 def match_operators(old: Program, new: Program) -> dict[int, int]:
     """For operators of OLD, by index, the operator of NEW that is the same one to a reader.
 
-    Those that a restore pairs come first, unless they are not alike or the state would reach wrong hands; then what is
-    alike among the rest.
+    Pairs of the restore come first, unless the operators are not alike or the state would reach wrong hands; then come similar
+    operators among the rest.
     """
     mapping = map_state(old, new)
     strays = find_wrong_hands(mapping, new)

@@ -1,9 +1,8 @@
 """Reports and plans as the plain values that the page shows: everything in them can be written as JSON.
 
-A page is made from the JSON of a report (:mod:`compat.report.json_report`) and the two programs, whether the check was made
-a moment ago or is kept by a service. Names, paths and texts of users are passed through
-:func:`~compat.escaping.visible` here, once, so that no template or script has to think of control characters; markup
-is escaped where it is written.
+A page is made from the JSON of a report (:mod:`compat.report.json_report`) and the two programs, whether the check was just
+made or comes from a service. Names, paths and texts of users pass through :func:`~compat.escaping.visible` here, once, so
+templates and scripts need not handle control characters; they escape markup.
 """
 
 from __future__ import annotations

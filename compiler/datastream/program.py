@@ -1,9 +1,9 @@
 """The program that is being built: the common parts of its environments, and the executor of its jobs.
 
-PyFlink's API gives a program no object for that: ``get_execution_environment()`` takes none. So whoever runs a program
-says which one it is, with :func:`running` or :func:`start`, and an environment keeps the one that it was made in: ids,
-options and jobs of two programs in one process cannot mix, one after the other, one within the other, or in two threads.
-A thread that a program starts itself belongs to the program that was started last.
+PyFlink's API has no object for a program: ``get_execution_environment()`` takes none. So the code that runs a program names it,
+with :func:`running` or :func:`start`, and each environment keeps the program that it was made in. Ids, options and jobs of two
+programs in one process do not mix: not one after the other, not one within the other, and not in two threads. A thread that a
+program starts belongs to the program that was started last.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ def processors() -> int:
 class Program:
     """One program: the counters that its environments share, and what is given from outside.
 
-    ``executor`` takes the jobs; None refuses them. ``options`` are those that every environment starts with, as with
-    ``-D`` on a command line. ``parallelism`` holds where the program and its options set none; None for the number of
-    processors. ``flink`` is the version of Flink whose PyFlink the program is written for.
-    ``planning`` says that the executor runs no jobs: then nobody hears about jobs that were submitted or ended.
+    ``executor`` takes the jobs; without one they are refused. Every environment starts with ``options``, as with ``-D`` on a
+    command line. ``parallelism`` applies if the program and its options set none; None means the number of processors.
+    ``flink`` is the version of Flink whose PyFlink the program is written for.
+    ``planning`` says that the executor runs no jobs: then listeners are not called.
     ``beyond`` are the names that the program used and PyFlink lacks, with the line; ``on_spark`` says that it is written for
     jobs on Spark, which have them.
     """

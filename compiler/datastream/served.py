@@ -1,7 +1,7 @@
 """PyFlink's modules as programs import them: the names that a version of PyFlink has, with our classes behind them.
 
-What each version has is recorded from the real packages; see ``tests/golden/pyflink_api``. A name that the version of the
-program lacks is refused as PyFlink refuses it, and classes go by the module that PyFlink has them in.
+The names of each version are recorded from the real packages; see ``tests/golden/pyflink_api``. A name that the program's
+version lacks is refused as PyFlink refuses it, and classes carry the module that they have in PyFlink.
 """
 
 from __future__ import annotations

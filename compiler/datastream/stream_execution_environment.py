@@ -60,8 +60,8 @@ CACHED_FILES = "pipeline.cached-files"
 class StreamExecutionEnvironment(Sources, EnvironmentBeyond):
     """Makes streams, and turns what was built into jobs.
 
-    ``configuration`` holds every setting as an option; the setters write into it. ``pipeline`` holds what was built,
-    and ``program`` what the environments of one program share.
+    ``configuration`` holds every setting as an option; the setters write into it. ``pipeline`` holds the transformations, and
+    ``program`` the things that the environments of one program share.
     """
 
     def __init__(self, configuration: Configuration | None = None) -> None:

@@ -21,8 +21,8 @@ from compat.state.key_groups import HIGHEST_MAX_PARALLELISM, default_max_paralle
 def generate(graph: JobGraph) -> ExecutionGraph:
     """The ExecutionGraph of a JobGraph.
 
-    A parallelism that a batch job leaves to the scheduler is taken to be the job's; a max parallelism that the program
-    did not set is derived from the parallelism. Raises ProgramError if a vertex has more subtasks than key groups, which
+    If a batch job leaves a parallelism to the scheduler, the job's parallelism is used. A max parallelism that the program did
+    not set is derived from the parallelism. Raises ProgramError if a vertex has more subtasks than key groups, which
     Flink finds when it starts the job.
     """
     by_id = {vertex.id: vertex for vertex in graph.vertices}

@@ -1,7 +1,7 @@
 """The subtasks that share a slot. Flink: ``SlotSharingGroup`` and ``AllocatorUtil.createExecutionSlotSharingGroups``.
 
-Subtask n of each vertex of a slot sharing group runs in slot n of the group. So subtasks of one number share their slot,
-those of a co-location group among them, and a group needs as many slots as its widest vertex has subtasks.
+Subtask n of each vertex of a slot sharing group runs in slot n of the group. So subtasks with the same number share a slot,
+including those of a co-location group. A group needs as many slots as its widest vertex has subtasks.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from compat.compiler.jobgraph.graph import JobVertex
 class SlotSharingGroup(Struct, frozen=True, kw_only=True):
     """Vertices whose subtasks share slots.
 
-    ``slots`` is how many the group needs and ``first`` the number of its first one in the job. ``name`` is unique in a job:
-    groups of the same name (one a region of a batch job) have a number behind it.
+    ``slots`` is the number of slots that the group needs, ``first`` the number of its first one in the job. ``name`` is unique
+    in a job: groups of the same name (one for each region of a batch job) have a number after it.
     """
 
     name: str

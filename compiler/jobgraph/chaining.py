@@ -21,7 +21,7 @@ class Chain:
     """A chain in the making. ``nodes`` are in the order in which they were finished, the head last.
 
     ``index`` is each node's place, ``outputs`` the edges from a node to the next ones of the chain and ``leaving`` the
-    edges to other chains, in Flink's order. ``sources`` are those that run inside the head.
+    edges to other chains, in Flink's order. ``sources`` are the sources that run inside the head.
     """
 
     head: int

@@ -32,8 +32,8 @@ def chain_outputs(
 ) -> list[tuple[StreamEdge, NonChainedOutput]]:
     """The data sets that the edges leaving the chain read, in order.
 
-    ``parallelisms`` are the vertices', by the node id of their head.
-    Raises Flink's refusal of a buffer timeout on an exchange that is written to the end before it is read.
+    ``parallelisms`` are those of the vertices, by the node id of their head. Raises Flink's error for a buffer timeout on a
+    blocking exchange.
     """
     blocking = nodes_that_block(chain, graph)
     shared: dict[tuple[object, ...], NonChainedOutput] = {}

@@ -135,7 +135,7 @@ class JobEdge(Struct, frozen=True, kw_only=True):
 class JobVertex(Struct, frozen=True, kw_only=True):
     """A chain of operators that run in one task. Ids are 32 hex digits; ``operators`` has the head last.
 
-    ``parallelism`` is -1 where the scheduler of a batch job decides. ``slot_sharing_group`` and ``co_location_group``
+    ``parallelism`` is -1 if the scheduler of a batch job decides it. ``slot_sharing_group`` and ``co_location_group``
     number the group objects in order of appearance. ``min_resources`` and ``preferred_resources`` are those of all operators of
     the chain together. ``location`` is that of the head.
     """

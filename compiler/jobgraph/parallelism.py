@@ -1,7 +1,7 @@
 """The parallelism of vertices in a dynamic graph. Flink: ``ForwardGroupComputeUtil`` and what uses it.
 
-In batch mode the scheduler decides the parallelism of a vertex for which the program set none; vertices joined by a
-FORWARD that the program asked for must agree.
+In batch mode the scheduler decides the parallelism of a vertex if the program set none. Vertices joined by an explicit FORWARD
+must have the same parallelism.
 """
 
 from __future__ import annotations

@@ -21,8 +21,8 @@ class SchedulerType(Enum):
 def scheduler_type(options: Mapping[str, str], *, batch: bool, dynamic: bool) -> SchedulerType:
     """The scheduler of a job with these options.
 
-    A batch job is never run by the adaptive scheduler: it gets the one for batch jobs. Where nothing is set, that is also
-    the one of a batch job whose parallelism may change while it runs.
+    The adaptive scheduler never runs a batch job: its scheduler is the one for batch jobs. By default this also runs batch jobs
+    whose parallelism may change at run time.
     """
     reactive = is_reactive(options)
     asked = next((each for each in SchedulerType if _plain(each.value) == _plain(options.get(SCHEDULER, ""))), None)

@@ -56,8 +56,8 @@ class CachedFile(NamedTuple):
 class Shipped(Struct, frozen=True, kw_only=True):
     """The files sent with a job, in ``folder``, which all its machines see, or an archive there; names are relative to it.
 
-    ``files`` are for the search path of modules. ``executable`` is the interpreter, a path or a name, or one inside an
-    archive; the program runs with Python ``version``. ``digest`` is that of everything.
+    ``files`` go onto the search path of modules. ``executable`` is the interpreter: a path, a name, or a path inside an
+    archive. The program runs with Python ``version``. ``digest`` covers everything.
     """
 
     folder: str
@@ -85,7 +85,7 @@ class Shipped(Struct, frozen=True, kw_only=True):
 
     def _found(self, place: Path) -> Environment:
         home = place / "working"
-        # Python's modules and what was unpacked are in the folder of a file
+        # Python's modules and unpacked files are in the folder of a file
         files = [place / "files" / name for name in self.files]
         paths = [str(f.parent if f.name.endswith((".py", ".zip")) and not f.is_dir() else f) for f in files]
         for pattern in _PACKAGES if self.requirements is not None else ():
@@ -99,7 +99,7 @@ class Environment(NamedTuple):
     """The environment of a job's functions: the interpreter, its search paths for modules and tools, and its working
     directory.
 
-    ``cached`` are the paths of cached files by name. ``interpreter`` is None for the one that runs already.
+    ``cached`` are the paths of cached files by name. ``interpreter`` is None for the running one.
     """
 
     interpreter: str | None

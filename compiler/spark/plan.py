@@ -1,8 +1,8 @@
 """The physical plan: which operators each task runs, where their records go, in which stage and in which slot.
 
 It is the ExecutionGraph put into stages: job vertices are sorted by topological level, the longest way from a source, and
-a level is one stage of an epoch. A partition of a stage is one slot, and hosts the level's subtasks that share it; where there
-are far more slots than can run at a time, it is several.
+a level is one stage of an epoch. A partition of a stage is one slot, with the level's subtasks that share it; if there are far
+more slots than can run at a time, it is several slots.
 """
 
 from __future__ import annotations
@@ -77,8 +77,8 @@ class Channels(Collection[tuple[int, int]]):
 class OperatorSpec(Struct, frozen=True, kw_only=True):
     """An operator of a chain: ``operator`` is None for the ends of an iteration.
 
-    ``tagged`` is True if one of its side outputs is read somewhere: PyFlink's merging may have made two operators of one, of
-    which only one has the side output.
+    ``tagged`` is True if one of its side outputs is read somewhere: PyFlink's merging may have split an operator into two, and
+    only one of them has the side output.
     """
 
     node: int
@@ -146,7 +146,7 @@ class PhysicalPlan(Struct, frozen=True, kw_only=True):
     """All tasks of a job, and the stages that they run in, one a level. ``shipped`` is what travels with the job.
 
     ``read_first`` are the nodes of a batch's sources that have to end before others are read, ``groups`` the slot sharing
-    groups that say what their slots need.
+    groups with declared resources.
     """
 
     job_name: str

@@ -1,7 +1,7 @@
 """From transformations to the StreamGraph. Flink: ``StreamGraphGenerator``.
 
-The walk goes depth first through the inputs, as Flink's does, but on a list instead of the call stack: a chain of a
-hundred thousand operators is as good as a short one.
+The walk goes depth first through the inputs, as Flink's does, but on a list instead of the call stack, so that a chain may have
+a hundred thousand operators.
 """
 
 from __future__ import annotations

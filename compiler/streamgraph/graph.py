@@ -91,7 +91,7 @@ class StreamNode(Struct, frozen=True, kw_only=True):
 class StreamEdge(Struct, frozen=True, kw_only=True):
     """A stream from ``source`` to ``target``.
 
-    ``type_number`` is the input it feeds: 0 for an operator with one input, else counted from 1. ``index`` counts the
+    ``type_number`` is the input that it feeds: 0 for an operator with one input, else counted from 1. ``index`` counts the
     edges between the same two nodes. ``data_set`` marks the edge that writes a cached stream.
     """
 

@@ -19,8 +19,8 @@ def uid_hash(uid: str) -> str:
 def generate_hashes(graph: StreamGraph) -> dict[int, str]:
     """The operator id of every node that is reachable from a source, as 32 hex digits by node id.
 
-    Nodes are taken breadth first from the sources by id. A node with a uid is hashed at once; another one waits
-    for all its inputs, and is put back in the queue when the next of them is done. Raises Flink's refusal of a uid
+    Nodes come breadth first, from the sources in the order of their ids. A node with a uid is hashed at once. A node without
+    one waits for all its inputs, and goes back into the queue when the next of them is done. Raises Flink's error for a uid
     whose hash was computed before.
     """
     hashes: dict[int, bytes] = {}

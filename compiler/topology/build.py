@@ -53,9 +53,9 @@ def build_job(
 ) -> Job:
     """The job that a topology describes.
 
-    ``locations`` gives the place of an entry by its id, ``defaults`` the options that hold where the topology says
-    nothing. Raises ProgramError, with the entry and the field, for a mistake in the topology, and FlinkError for what
-    Flink refuses while a program builds.
+    ``locations`` gives the place of an entry by its id, ``defaults`` the options that the topology does not set. Raises
+    ProgramError, with the entry and the field, for a mistake in the topology, and FlinkError for a job that Flink refuses while
+    it is built.
     """
     settings = parse_settings(spec, flink, defaults or {})
     builder = _Builder(settings)

@@ -21,7 +21,7 @@ _CHOICES: Mapping[str, Iterable[str]] = {
     "chaining": STRATEGIES,
 }
 _SETTINGS = {
-    "parallelism": "env.setParallelism; 1 where nothing says another one",
+    "parallelism": "env.setParallelism; 1 by default",
     "maxParallelism": "env.setMaxParallelism",
     "chaining": "false: env.disableOperatorChaining()",
     "chainDifferentMaxParallelism": "whether operators of different max parallelism may be chained",

@@ -1,7 +1,7 @@
 """PyFlink's first pass: hidden operators take the parallelism of the neighbour that they belong to.
 
-Flink: ``PythonConfigUtil.configPythonOperator``. The map in front of a ``key_by`` or a custom partitioning runs with
-its upstream, the operator that drops the key with its downstream, each behind a forward partition.
+Flink: ``PythonConfigUtil.configPythonOperator``. The map before a ``key_by`` or a custom partitioning runs with its upstream
+operator, and the operator that drops the key with its downstream operator, each after a forward partition.
 """
 
 from __future__ import annotations

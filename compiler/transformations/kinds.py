@@ -22,8 +22,8 @@ MAX_PARALLELISM_UNSET = -1
 class Transformation(Struct, frozen=True, kw_only=True):
     """The attributes that all kinds of transformation share. Unset numbers are -1, unset text is None, as in Flink.
 
-    ``parallelism_configured`` tells a parallelism that the program set on this operator from one it took from the job.
-    ``slot_resources`` are those that the program gave together with the slot sharing group, where it gave a whole group.
+    ``parallelism_configured`` is true if the program set the parallelism on this operator, false if it comes from the job.
+    ``slot_resources`` are the resources of the slot sharing group, if the program gave a whole group.
     ``buffer_timeout`` is in milliseconds. ``location`` is the line of the program that made the transformation.
     """
 
@@ -197,7 +197,7 @@ class KeyedBroadcastStateTransformation(BroadcastStateTransformation, frozen=Tru
 class SinkStep(Struct, frozen=True, kw_only=True):
     """One operator of a sink's topology; ``partitioner`` is put before the step, if there is one.
 
-    Texts and numbers that are None are taken from the sink. ``deferred`` marks Flink's standard global committer, which
+    If a text or number is None, the sink's own applies. ``deferred`` marks Flink's standard global committer, which
     is built only when the graph is made.
     """
 
@@ -214,9 +214,9 @@ class SinkTopology(Struct, frozen=True, kw_only=True):
     """The parts of a sink (Flink: ``Sink`` and its ``Supports…Topology`` interfaces), in the order of the data.
 
     ``concurrent_attempts`` says that several attempts of the writer may run at once (speculative execution).
-    ``co_location_group`` is what the sink asks for its writer and committer where the program set none.
-    ``supports_post_commit`` marks a sink that may add parts behind its committer: the partitioning before them is made,
-    and takes an id, even when there are none.
+    ``co_location_group`` is the sink's group for its writer and committer, if the program set none. ``supports_post_commit``
+    marks a sink that may add parts after its committer: the partitioning before them is made, and takes an id, even without
+    such parts.
     """
 
     writer: SinkStep

@@ -1,8 +1,8 @@
 """PyFlink's second pass: neighbouring Python operators become one operator.
 
-Flink: ``PythonOperatorChainingOptimizer``. It works through a queue and rewrites inputs as it goes, and the ids, the
-order of the resulting list and the order of a union's inputs follow from that; so this pass keeps its steps, but puts
-the merged operators together only at the end, in time linear in the number of operators.
+Flink: ``PythonOperatorChainingOptimizer``. Flink works through a queue and rewrites inputs on the way. The ids, the order of
+the result and the order of a union's inputs follow from that. So this pass takes the same steps, but builds the merged
+operators only at the end, in time linear in the number of operators.
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ _MERGES_DOWNSTREAM = frozenset(
 def merge(pipeline: Pipeline, target: int | None = None) -> int | None:
     """Merge the Python operators of ``pipeline`` and replace its registered list by the resulting one.
 
-    With ``target`` (``execute_and_collect``) only what that transformation reaches is merged and stays in the list.
-    Gives the transformation that stands in place of ``target``.
+    With ``target`` (``execute_and_collect``) only the transformations that it reaches are merged, and stay in the list. Gives
+    the transformation that replaces ``target``.
     """
     return _Merger(pipeline).run(target)
 

@@ -48,9 +48,8 @@ class Partitioner(Struct, frozen=True):
     """A ship strategy, and the values that distinguish partitioners of the same strategy.
 
     ``selector`` identifies the key selector of HASH and the partitioner and selector of CUSTOM (0 for the others);
-    ``unspecified`` marks the FORWARD that a dynamic graph puts where the program asked for nothing;
-    ``unaligned_allowed`` is switched off between the parts of a sink, where committables must not be overtaken by a
-    barrier.
+    ``unspecified`` marks the FORWARD that a dynamic graph adds if the program set no partitioner. ``unaligned_allowed`` is off
+    between the parts of a sink, where a barrier must not overtake committables.
     """
 
     ship: Ship

@@ -16,9 +16,9 @@ T = TypeVar("T", bound=Transformation)
 class IdCounter:
     """The counter that gives transformations and virtual nodes their ids, from 1.
 
-    Flink has one a process: ids go on over all environments and all jobs of a program, and translating a job takes some
-    too. So the environments of one program share a counter; a job gets a :meth:`fork` of it, which starts where the
-    counter stands, and :meth:`catch_up` passes the ids that the forks took.
+    Flink has one counter for each process: ids go on over all environments and jobs of a program, and the translation of a job
+    takes some, too. So the environments of one program share a counter. A job gets a :meth:`fork` of it, which starts at the
+    counter's value, and :meth:`catch_up` skips the ids that the forks took.
     """
 
     def __init__(self, next_id: int = 1) -> None:
@@ -47,9 +47,9 @@ class IdCounter:
 class Pipeline:
     """An arena of frozen transformations, and the list of those that Flink would translate.
 
-    It is the only thing that changes while a program runs: a stream holds an id, and a call such as ``uid(…)`` puts a
-    changed copy in the transformation's place. Ids come from ``counter``, by default one of the pipeline's own, so that
-    a program gives the same ids in every process.
+    It is the only object that changes while a program runs: a stream holds an id, and a call such as ``uid(…)`` replaces the
+    transformation with a changed copy. Ids come from ``counter``, by default the pipeline's own, so that a program gives the
+    same ids in every process.
 
     ``slot_sharing_groups`` holds the resources that were registered for slot sharing groups, by name.
     """

@@ -1,7 +1,7 @@
 """The ways in which state is kept, and which changes of a type each of them can read.
 
-What Flink's serializers answer was asked of Flink 2.3 itself, and what PyFlink's coders make of each other's bytes was
-seen in restores; ``tests/state/compatibility`` and ``tests/compat/pairs`` hold both.
+The answers of Flink's serializers come from Flink 2.3 itself, and the results of PyFlink's coders for each other's bytes from
+restores; ``tests/state/compatibility`` and ``tests/compat/pairs`` have both.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ Rows = Callable[["Dialect", RowTypeInfo, RowTypeInfo, bool], Compatibility]
 class Dialect(Struct, frozen=True, kw_only=True):
     """A way to keep state.
 
-    ``forms`` gives kinds of types that are written alike one name, ``rows`` compares rows. ``widened`` are pairs of such
-    names of which the first is converted to the second. ``cuts`` is true where what follows the last wanted field of a
-    value is thrown away, after it was read as further values: any bytes are numbers, but the length of a text may be beyond
-    all memory. ``pickles`` are kinds whose values are kept pickled whatever is declared of them.
+    ``forms`` gives one name to kinds of types with the same bytes, ``rows`` compares rows. ``widened`` are pairs of such names,
+    of which the first is converted to the second. ``cuts`` is true if the bytes after the last needed field are read as further
+    values, and then dropped: any bytes are numbers, but as the length of a text they may exceed the memory. ``pickles`` are
+    kinds whose values are always pickled, whatever their declaration.
     """
 
     name: str

@@ -1,10 +1,9 @@
 """Rewrites a snapshot log so that each entry is in it once, without holding up the job for long.
 
-Rows are merged from the youngest file back, as far as the older files are not much larger than what was merged: files then
-grow geometrically, and a row is rewritten a logarithmic number of times. All of it is done on Arrow's columns, slice by slice.
-
-A compaction is decided on, done and committed: what it does in between changes nothing that anybody sees, so that it may go
-on in tasks while epochs are committed. Files that it leaves when it is given up are no commit's, and are swept.
+Files are merged from the youngest back, until the next older file is much larger than the merged ones. So files grow
+geometrically, and a row is rewritten a logarithmic number of times. The work is done on Arrow's columns, slice by slice.
+Between its decision and its commit a compaction changes nothing visible, so it may run in tasks while epochs are committed. If
+it is given up, its files belong to no commit, and are swept.
 """
 
 from __future__ import annotations
@@ -84,9 +83,8 @@ def decide(log: SnapshotLog) -> Compaction:
 def compact(log: SnapshotLog, metadata: Mapping[str, Any], pickled: frozenset[str] = frozenset()) -> int:
     """Merge the younger files of a log, or all, in this process; gives how many files were merged.
 
-    Versions before this one keep what they had. ``metadata`` is that of the log's last epoch, ``pickled`` are the operators
-    whose keys are pickled. Tombstones go once nothing older can hold what they remove; a replica that is further behind than
-    that starts anew.
+    Versions before this one keep their files. ``metadata`` is that of the log's last epoch, ``pickled`` are the operators with
+    pickled keys. A tombstone is removed once no older file can have its entry; a replica that is further behind starts anew.
     """
     compaction = decide(log)
     return len(compaction.files) if compaction.commit(log, compaction.done(pickled), metadata) else 0

@@ -1,7 +1,7 @@
 """Digests of data files, which prove that a file has the contents that were written.
 
-A file has its digest in its name, and the name is in the commit that adds it: so the digest stays with a file in every version
-and copy of the table, and nobody who reads the table need know of it. Files that others wrote have none.
+A file has its digest in its name, and the commit that adds it has the name. So the digest stays with the file in every version
+and copy of the table, and readers of the table can ignore it. Files from other writers have no digest.
 """
 
 from __future__ import annotations

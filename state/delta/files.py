@@ -54,7 +54,7 @@ def prove_files(files: Iterable[tuple[str, int]]) -> None:
 def named_files(table: Place, known: dict[str, frozenset[str]] | None = None) -> set[str]:
     """The data files that the commits of a table add or remove, as far back as they are kept: older versions need these.
 
-    ``known`` is what was read of commits before, by their names, and is brought up to date: a commit never changes.
+    ``known`` has the commits that were read before, by their names; new ones are added. A commit never changes.
     Raises StoreError if one cannot be read.
     """
     before = {} if known is None else dict(known)

@@ -29,8 +29,8 @@ def follow(
 ) -> str:
     """Bring a replica to the position of the log: ``current``, ``behind`` (caught up) or ``rebuilt``, as it was found.
 
-    ``changes`` gives the log's rows after an epoch, ``identities`` the key identity of an operator, and ``known`` the
-    token of a committed epoch: a replica whose epoch is not the committed one was ahead of the log, and starts anew.
+    ``changes`` gives the log's rows after an epoch, ``identities`` the key identity of an operator, and ``known`` the token of
+    a committed epoch. A replica with another token for its epoch was ahead of the log, and starts anew.
     """
     position = replica.position
     if position == wanted:

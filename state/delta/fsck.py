@@ -35,7 +35,7 @@ def verify(table: Place) -> Verified:
         files = log.files()
         epoch = log.epoch
     except DamagedLog as error:
-        problems = problems or [str(error)]  # a commit that is empty is told already
+        problems = problems or [str(error)]  # an empty commit is already reported
     except StoreError as error:
         if not problems:
             raise

@@ -30,10 +30,10 @@ NO_WATERMARK, NO_MORE_INPUT = -(1 << 62), 1 << 62
 class Epoch(Struct, frozen=True, kw_only=True):
     """One committed epoch.
 
-    ``time`` is in milliseconds since 1970; ``records`` what was read from the sources, None if the commit does not say.
-    ``written`` are the bytes of the files it added and ``size`` those of all files afterwards. ``watermark`` is the lowest
-    one of those operators that have one, in milliseconds, None if none has or the input ended. ``seconds`` is what it took,
-    where somebody measured that: commits do not say.
+    ``time`` is in milliseconds since 1970; ``records`` is the number read from the sources, None if the commit does not say.
+    ``written`` is the size of the files that it added, ``size`` that of all files afterwards, in bytes. ``watermark`` is the
+    lowest watermark of all operators, in milliseconds, None if no operator has one or the input ended. ``seconds`` is its
+    duration if it was measured: commits do not have it.
     """
 
     number: int
@@ -50,7 +50,7 @@ def epochs(log: SnapshotLog, watermark_state: str) -> list[Epoch]:
     """The epochs of the last commits in the log, the oldest first. Raises StoreError.
 
     ``watermark_state`` is the name under which operators keep their watermark: decimal digits, written when it changes.
-    Those of epochs before the last compaction are forgotten.
+    Watermarks of epochs before the last compaction are lost.
     """
     files = log.files()
     size = sum(file.size for file in files)

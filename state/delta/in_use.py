@@ -14,9 +14,9 @@ _BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 class InUse:
     """The mark of a file's users. ``trusted`` is False if the last user crashed.
 
-    The mark is a file beside it: locked while somebody lives who has the file open, and afterwards naming the system's start,
-    the file's size, and when it was last written. Else a process was killed at its work, perhaps by what it read, the page
-    cache was lost, or somebody else has written to the file.
+    The mark is a file beside it. It is locked while a living process has the file open. Afterwards it names the system's start,
+    the file's size, and the time of the last write. If these differ, a process was killed while it worked, perhaps by the
+    file's contents, or the page cache was lost, or another program has written to the file.
     """
 
     def __init__(self, path: str) -> None:

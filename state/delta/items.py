@@ -1,7 +1,7 @@
 """Converts the rows of a state in the log to the items that conversions take, and back: of a key, or of a key in a map.
 
-In an item each value stands behind its length, as the elements in a chunk of a list do. Functions are given what PyFlink's
-coders write, and so is all that merges values.
+In an item each value follows its length, like the elements in a chunk of a list. Functions, and everything that merges values,
+get the form that PyFlink's coders write.
 """
 
 from __future__ import annotations

@@ -44,8 +44,8 @@ _CONFIGURATION = {
 class SnapshotLog(SnapshotHistory):
     """A snapshot table that checkpoints are committed to.
 
-    Processes that take a job over from one another have fencing tokens, ``fence``: the greatest that the log has seen is the
-    only one that commits (see :meth:`lead`). It is 0 for a log that is no job's.
+    Processes that take over a job have fencing tokens, ``fence``: only the greatest token in the log may commit (see
+    :meth:`lead`). It is 0 for a log without a job.
     """
 
     def __init__(self, place: Place, table: DeltaTable) -> None:
@@ -75,7 +75,7 @@ class SnapshotLog(SnapshotHistory):
         """Allow commits only with this token or a greater one: from now on, commits with smaller ones are refused.
 
         The token is a Delta transaction of every commit, so that two commits with a token on one version conflict. Raises
-        Superseded where a greater token has been here, StoreError if the store cannot be written.
+        Superseded if the log has a greater token, StoreError if the store cannot be written.
         """
         self.fence = fence
         for _ in range(_MOST_CONFLICTS):
@@ -108,8 +108,8 @@ class SnapshotLog(SnapshotHistory):
     def commit(self, epoch: int, files: Sequence[DataFile], metadata: Mapping[str, Any]) -> bool:
         """Make ``files`` the changes of ``epoch``; False if that epoch was committed before, by any process.
 
-        ``metadata`` is kept in the commit (and in Delta's history). Raises StoreError if the table was rolled back since
-        this object last saw it: the changes follow on a state that is gone; or where one of the files is not in it.
+        ``metadata`` is kept in the commit (and in Delta's history). Raises StoreError if one of the files is missing in the
+        table, or if the table was rolled back since this object last saw it: then the state that the changes build on is gone.
         """
         if self._seen.highest >= epoch:
             return False
@@ -122,8 +122,8 @@ class SnapshotLog(SnapshotHistory):
     def replace(self, old: Sequence[LogFile], new: Sequence[DataFile], metadata: Mapping[str, Any]) -> bool:
         """Put ``new`` in place of ``old``, with the same contents: older versions stay readable.
 
-        What was committed since ``old`` was looked at stays. False if one of ``old`` is none of the table's by now: somebody
-        else has rewritten it, or rolled it back, and ``new`` is removed. Raises StoreError.
+        Later commits than ``old`` stay. Gives False, and removes ``new``, if a file of ``old`` is no longer in the table,
+        because it was rewritten or the table was rolled back. Raises StoreError.
         """
         known = (self.epoch, self._seen.highest)
         self.refresh()
@@ -214,7 +214,7 @@ class SnapshotLog(SnapshotHistory):
             there = [entry.name for entry in self.place.list() if entry.name.endswith(".parquet")]
         if not there:
             return
-        self.refresh()  # behind the look: what was committed until now has its name
+        self.refresh()  # after the look, so that earlier commits have their names
         named = {file.path for file in self.files()}
         with self._reading():
             named |= named_files(self.place, self._named)

@@ -1,7 +1,7 @@
 """Gives keyed state other keys, in the key groups where jobs look for them, as is done to Flink's savepoints.
 
-Two passes: each slice gives its rows under their new keys, each with the key that it had; and where the new key groups are put
-together, what comes under one key is merged.
+There are two passes. First each slice gives its rows under their new keys, each with its old key. Then the new key groups are
+put together, and rows under the same key are merged.
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ _TIMERS = (Kind.EVENT_TIMER, Kind.PROCESSING_TIMER)
 class Rekeying(Struct, frozen=True):
     """The change of the keys of an operator, with its ``stored`` states by their names.
 
-    ``old`` and ``new`` are the types of its keys; ``gone`` are states that are dropped whatever their keys are. Errors name
-    the operator as it is ``called``.
+    ``old`` and ``new`` are the types of its keys; ``gone`` are states that are dropped whatever their keys are. Errors use the
+    operator's name ``called``.
     """
 
     old: TypeInformation

@@ -1,8 +1,8 @@
 """A local copy of the state of one subtask, in LMDB, that follows the snapshot log.
 
-It carries the epoch it stands at and the token of the attempt that made that epoch. A task reads it only if both are those
-of the last commit; otherwise it is brought forward from the log, or made again. Losing it costs time, never data: one that was
-open when a process was killed, that gave an error or that was there before the system started is made again.
+It has its epoch, and the token of the attempt that made that epoch. A task reads it only if both are those of the last commit;
+otherwise it is brought forward from the log, or made again. Its loss costs time, never data. It is also made again if it was
+open when a process was killed, gave an error, or is older than the system's start.
 """
 
 from __future__ import annotations

@@ -175,8 +175,8 @@ Migrations = Mapping[tuple[str, str, str], Callable[[bytes], bytes]]
 class Moved(Struct, frozen=True):
     """States that move to another operator or another name: operator and name by those in the snapshot.
 
-    None is for one that goes. ``added`` are rows that are there besides. ``changes`` are states with other values, and ``keys``
-    operators with other keys, by what they are in the snapshot.
+    None marks a dropped state. ``added`` are additional rows. ``changes`` are states with other values, and ``keys`` operators
+    with other keys, by their ids in the snapshot.
     """
 
     states: Mapping[tuple[str, str], tuple[str, str] | None] = {}
@@ -262,10 +262,10 @@ def import_snapshot(
 ) -> list[T]:
     """Make ``source``'s state the first epoch of an empty table, under the operator ids that ``operators`` gives.
 
-    Rows of the kinds ``left`` stay behind, and those of ``left_states``, by kind and name; values of the states in
-    ``migrations`` (by OLD's ids) are converted, states that ``moved`` names are elsewhere. The new table stands at the epoch
-    of the old: epochs go on counting. Gives what ``tally`` makes of the entries of each slice of ``source``, those that stay
-    behind too; ``on_dropped`` is told how many entries went with their keys. Raises StoreError.
+    Rows of the kinds ``left`` are left out, and rows of ``left_states``, by kind and name. Values of the states in
+    ``migrations`` (by OLD's ids) are converted; states in ``moved`` go to other places. The new table has the epoch of the old
+    one, and counts on from there. Gives the results of ``tally`` for the entries of each slice of ``source``, including the
+    left-out ones; ``on_dropped`` gets the number of entries that were dropped with their keys. Raises StoreError.
     """
     slices, temporary = slices_of(source.sources(), target.path, workers)
     take_over = _TakeOver(target.path, dict(operators), left, left_states, migrations, tally, moved)

@@ -1,9 +1,8 @@
 """Seals, which prove that a version of a table has the files that it was committed with.
 
-A commit that is emptied, or has a bit of it flipped, is a commit still, which Delta reads: files are missing then, or are taken
-for those of other epochs or key groups. So each commit of ours carries a digest of all files that the table has with it, be
-they from former commits, and of what it tells. The digests of the files are added up: a commit knows the sum from the one
-before and its own files.
+Delta still reads a commit that was emptied, or in which a bit has flipped. Then files are missing, or count as files of other
+epochs or key groups. So each of our commits has a digest of its own contents, and of all files in the table after it, including
+those of former commits. The digests of the files are added up: a commit makes the sum from the last one and its own files.
 """
 
 from __future__ import annotations

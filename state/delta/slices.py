@@ -1,7 +1,7 @@
 """Slices: the rows of some key groups, read without the others, small enough to be merged in memory.
 
-The slice is the unit of all that goes over much state: a compaction, a restore, a look at it. An entry is in one key group,
-so that slices have nothing to do with one another: each is done by itself, anywhere.
+The slice is the unit of all work on large state: compactions, restores, queries. Each entry is in one key group, so slices are
+independent: each can be done by itself, on any machine.
 """
 
 from __future__ import annotations

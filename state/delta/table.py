@@ -1,7 +1,7 @@
 """A snapshot table at one version: its commits, its files and their rows.
 
-Anybody may rewrite the table by Delta's own means. OPTIMIZE puts rows of many epochs into one file, in any order, so that rows
-are read by their epochs and never by their place.
+Delta's own commands may rewrite the table. OPTIMIZE puts rows of many epochs into one file, in any order, so rows are always
+read by their epochs, never by their place.
 """
 
 from __future__ import annotations

@@ -1,10 +1,9 @@
 """The format of a savepoint's keyed state.
 
-A canonical savepoint is the same whatever backend wrote it. In a native one and in a checkpoint, RocksDB and ForSt leave
-files of one form (`IncrementalRemoteKeyedStateHandle`; ForSt's asynchronous operators name their states there as
-`KEY_VALUE_V2`), RocksDB also a full scan that has no place for an empty key group; the
-heap backend begins each key group with its number (`HeapSnapshotStrategy`). A changelog's handle holds such a snapshot, and
-the changes since.
+A canonical savepoint is the same whatever backend wrote it. In a native one and in a checkpoint, RocksDB and ForSt leave files
+of the same form (`IncrementalRemoteKeyedStateHandle`; ForSt's asynchronous operators name their states there as
+`KEY_VALUE_V2`), RocksDB also leaves a full scan, without a place for empty key groups. The heap backend begins each key group
+with its number (`HeapSnapshotStrategy`). A changelog's handle holds such a snapshot, and the changes since.
 """
 
 from __future__ import annotations
@@ -66,6 +65,6 @@ def _plain_format(savepoint: Savepoint, handle: Keyed, headers: HeaderReader) ->
 def _asynchronous(handle: Incremental, headers: HeaderReader) -> bool:
     try:
         header = headers.keyed(handle)
-    except SavepointError:  # told of where the states are read
+    except SavepointError:  # the reader of the states reports it
         return False
     return header is not None and any(state.type == "KEY_VALUE_V2" for state in header.states)

@@ -1,7 +1,7 @@
 """Reading Java's `DataOutputStream` bytes: big endian, strings as modified UTF-8 behind a two-byte length.
 
-Every length is compared with the bytes that remain before anything is allocated, so a file that lies about a
-length costs no more memory than it has bytes.
+Every length is compared with the remaining bytes before memory is allocated, so a file with a wrong length costs no more memory
+than it has bytes.
 """
 
 from __future__ import annotations
@@ -56,8 +56,8 @@ class Place(NamedTuple):
 class ByteReader:
     """A position in some bytes, and the origin of those bytes.
 
-    `start` and `end` limit what may be read; `origin` is the place of `data[0]` in the file `path`, so that
-    errors can name bytes of the file. With a list of `places`, the readers note there where they found which part.
+    Only the bytes from `start` to `end` may be read. `origin` is the place of `data[0]` in the file `path`, so that errors can
+    name bytes of the file. If there is a list `places`, the readers write the places of parts into it.
     """
 
     __slots__ = ("data", "end", "origin", "path", "places", "position")
@@ -217,7 +217,7 @@ def decode_modified_utf8(raw: bytes) -> str:
     """Decode Java's modified UTF-8: NUL as C0 80, characters beyond U+FFFF as two surrogates of three bytes
     each.
 
-    Raises `UnicodeError`. The rule is that of `java.io.DataInput.readUTF`.
+    Raises `UnicodeError`. The rule comes from `java.io.DataInput.readUTF`.
     """
     text = raw.replace(b"\xc0\x80", b"\x00").decode("utf-8", "surrogatepass")
     if any("\ud800" <= char <= "\udfff" for char in text):

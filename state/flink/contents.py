@@ -1,7 +1,7 @@
 """The contents of full keyed snapshots, key group by key group: pieces that a backend can restore on their own.
 
-Key groups stand one behind the other, each alone compressed where they are. In the layout of canonical savepoints and of
-RocksDB's full scans (`FullSnapshotAsyncWriter`) a key group can be taken apart further, into entries behind their lengths.
+Key groups follow one another; if they are compressed, each is compressed alone. In the layout of canonical savepoints and of
+RocksDB's full scans (`FullSnapshotAsyncWriter`), a key group consists of entries, each after its length.
 """
 
 from __future__ import annotations

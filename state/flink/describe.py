@@ -1,7 +1,7 @@
 """Handles, headers and serializers as plain dictionaries that JSON can hold.
 
-The keys are those that a dump of Flink's own classes gives, with their values; `None` and empty things are
-left out where such a dump leaves them out.
+The keys and values are those of a dump of Flink's own classes; `None` and empty things are missing where such a dump omits
+them.
 """
 
 from __future__ import annotations

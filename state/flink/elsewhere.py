@@ -1,7 +1,7 @@
 """State files outside a savepoint's own folders: those of another savepoint that still exists and names them itself.
 
-A savepoint under other ids refers to the files of the one that it was made from. A name in it may be anybody's, so it counts
-only if the file lies with the `_metadata` of a savepoint or checkpoint, in whose own folders it is, and which names it too.
+A savepoint with changed ids refers to the files of the original one. Anybody may have written the names in it. So a name counts
+only if the file is in the folders of a savepoint or checkpoint whose `_metadata` names the file, too.
 """
 
 from __future__ import annotations

@@ -17,10 +17,9 @@ Layouts = Callable[[], KeyLayout]
 
 
 class Rewrite(NamedTuple):
-    """What writes entries anew: ``anew`` gives what happens to some, in their order: as many, or more, or fewer. It raises
-    Unconvertible. ``of_keys`` tells that keys of entries may be others then. ``together`` is equal for entries that have to be
-    given at once, which stand behind one another. ``merge`` gives the one value of two whose keys have become one, where there
-    is one."""
+    """``anew`` gives the new entries for some entries, in order: as many, more, or fewer. It raises Unconvertible. ``of_keys``
+    says that the keys may change. ``together`` is equal for entries that must be given at once; these follow one another.
+    ``merge`` gives one value for two whose keys became equal, if there is one."""
 
     anew: Callable[[list[Entry]], list[Entry]]
     of_keys: bool

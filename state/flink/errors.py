@@ -26,8 +26,8 @@ from functools import partial
 class SavepointError(Exception):
     """A savepoint could not be read.
 
-    `path` is the file that was being read, `offset` the byte in it where reading stopped (None if the file
-    as a whole is the trouble), `why` the reason and `advice` what the person who operates the job can do.
+    `path` is the file, `offset` the byte in it where reading stopped (None if the fault is the file as a whole), `why` the
+    reason, and `advice` the action for the person who operates the job.
     """
 
     advice = "Check that the folder was copied completely and that nothing else wrote into it."
@@ -59,8 +59,7 @@ class NotASavepoint(SavepointError):
 class UnknownVersion(SavepointError):
     """The format version is one that this reader does not know.
 
-    Version 1 is older than Flink 1.3. A higher version than the newest one known here was written by a
-    Flink that is newer than this tool.
+    Version 1 is older than Flink 1.3. A Flink newer than this tool wrote a version above the newest known one.
     """
 
     advice = "Take a savepoint with a Flink version between 1.3 and 2.3, or update this tool."

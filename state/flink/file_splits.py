@@ -1,9 +1,8 @@
 """The state of a file source of Flink: the splits of its readers, and the unassigned files of its enumerator.
 
-A split is a file, or a part of one, and how many records of it were read (``FileSourceSplitSerializer``). The
-enumerator writes
-the splits that no reader has yet (``PendingSplitsCheckpointSerializer``) and, if it looks for more files, those that it ever
-found: ``ContinuousFileSplitEnumerator`` does, ``StaticFileSplitEnumerator`` does not.
+A split is a file, or a part of one, and the number of its records that were read (``FileSourceSplitSerializer``). The
+enumerator writes the splits that no reader has yet (``PendingSplitsCheckpointSerializer``). If it searches for more files, it
+also writes all files that it has found: ``ContinuousFileSplitEnumerator`` does, ``StaticFileSplitEnumerator`` does not.
 """
 
 from __future__ import annotations

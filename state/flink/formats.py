@@ -1,7 +1,7 @@
 """The formats of keyed state, and which state backends restore from which.
 
-That is what Flink's sources say: `StateBackendLoader` for the names, `HeapRestoreOperation`, `RocksDBKeyedStateBackendBuilder`
-and `ForStKeyedStateBackendBuilder` for what each takes.
+From Flink's sources: `StateBackendLoader` has the names; `HeapRestoreOperation`, `RocksDBKeyedStateBackendBuilder` and
+`ForStKeyedStateBackendBuilder` have the accepted formats.
 """
 
 from __future__ import annotations

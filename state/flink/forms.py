@@ -1,6 +1,6 @@
 """The forms of values in bytes: their readers, their writers for single values, and their parts.
 
-A form comes from the snapshot of a serializer of Flink's (here), or from a type that a program in PyFlink declared
+A form comes from the snapshot of one of Flink's serializers (here), or from a type declared by a program in PyFlink
 (`python_forms`).
 """
 
@@ -70,8 +70,8 @@ class Layout(Enum):
 class Form(Struct, frozen=True):
     """The form of values: ``same`` is equal for forms of which each reads the other, ``called`` is for messages.
 
-    ``write`` is there for single values, ``layout`` for those with ``parts``; ``names`` are those of a record's fields.
-    With ``takes_null`` it writes null itself, or refuses it.
+    Single values have ``write``, values with ``parts`` have ``layout``; ``names`` are those of a record's fields. With
+    ``takes_null`` the form itself writes or refuses null.
     """
 
     called: str

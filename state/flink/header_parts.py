@@ -1,7 +1,7 @@
 """The bytes of a header, state by state, from which a header of other states can be made.
 
-Names of states, of classes and of their fields can be others afterwards; values are not touched by that. A POJO's fields stand
-in the order of its snapshot, so that the serializer of the new class reads them by their new names.
+Names of states, classes and fields can change; values stay the same. A POJO's fields keep the order of its snapshot, so that
+the serializer of the new class reads them by their new names.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ def keyed_parts(
     """The parts of a keyed backend's header, with other forms for some states, by their names, and another serializer of
     ``keys``, as `writeVersionedSnapshot` gives it: timers have theirs within their own.
 
-    Raises NotWritten for one that cannot be read to its end.
+    Raises NotWritten if the header cannot be read to its end.
     """
     places: list[Place] = []
     header = read_keyed_header(data, path, places=places)

@@ -1,7 +1,7 @@
 """Reads backend headers: the description of a state file's states, before any state.
 
-Keyed backends write the same header whatever they are (`KeyedBackendSerializationProxy`), operator state
-has one of its own (`OperatorBackendSerializationProxy`). A header that cannot be read to its end gives the
+All keyed backends write the same header (`KeyedBackendSerializationProxy`); operator state has another one
+(`OperatorBackendSerializationProxy`). A header that cannot be read to its end gives the
 states before that place, and says what stopped it.
 """
 

@@ -2,7 +2,7 @@
 
 A key group is its number and, state after state, the state's number, a count, and so many entries: namespace, key and value
 (`HeapSnapshotStrategy`, `CopyOnWriteStateTableSnapshot`), or timers (`KeyGroupPartitioner`). Nothing has a length: only the
-serializers tell where an entry ends. Canonical savepoints have an entry for each key in a map, and commas between the elements
+serializers know where an entry ends. Canonical savepoints have an entry for each key in a map, and commas between the elements
 of lists (`HeapKeyValueStateIterator`).
 """
 
@@ -62,8 +62,8 @@ def heap_state(header: BackendHeader, meta: StateMeta, max_parallelism: int) -> 
 def _past(serializer: SerializerSnapshot) -> Read:
     """What reads past a value. Raises Unconvertible for one that cannot be read here.
 
-    What SQL keeps of the objects of functions is written by a serializer within that of these (`ExternalSerializer`), and the
-    buffer of a top-N as any map is (`SortedMapSerializer`).
+    SQL writes objects of functions with a serializer that wraps the objects' own one (`ExternalSerializer`), and the buffer of
+    a top-N like any map (`SortedMapSerializer`).
     """
     if serializer.serializer == _EXTERNAL and len(serializer.nested) == 1:
         return _past(serializer.nested[0])

@@ -22,8 +22,8 @@ from compat.state.flink.summary import OperatorSummary, Summary, summarize
 def inspect(path: str | os.PathLike[str]) -> Json:
     """Read a savepoint and the headers of its state files, and describe them in a dictionary.
 
-    Sizes are bytes. Handles with the same header share one dictionary for it. A state file that is missing,
-    damaged or remote does not end the reading: its handle has `backend_error`, and `missing_files` lists
+    Sizes are bytes. Handles with the same header share one dictionary for it. A missing, damaged or remote state file does not
+    end the reading: its handle has `backend_error`, and `missing_files` lists
     it. A header that could not be read to its end has `unknown`. Raises a `SavepointError` if the metadata
     itself cannot be read.
     """

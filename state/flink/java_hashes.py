@@ -1,7 +1,7 @@
 """The hash codes that Java gives to keys: they decide where Flink looks for a key's state (`KeyGroupRangeAssignment`).
 
-Only what is the same in every JVM: texts, numbers, moments, and tuples and rows of them. A class of the program has a
-``hashCode`` of its own, and an enum another one in each process.
+It knows only hashes that are the same in every JVM: those of texts, numbers, moments, and of tuples and rows of them. A class
+of the program has its own ``hashCode``, and an enum another one in each process.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Objects in Java's serialization format, read by its grammar as plain values: no class is looked up or instantiated.
 
-The grammar is that of the "Java Object Serialization Specification", chapter 6. A class that writes data of its own without
-saying how long it is cannot be read by anybody else; all that Flink keeps in metadata can. What lists and maps of Java's
-library write in this way are their items.
+The grammar is that of the "Java Object Serialization Specification", chapter 6. A class that writes its own data without a
+length cannot be read by others, but all objects in Flink's metadata can. Lists and maps of Java's library write their items in
+this way.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Rewrites the positions of a Kafka source: other topics, partitions or offsets.
 
-Flink: `KafkaPartitionSplitSerializer` of the readers' splits, and `KafkaSourceEnumStateSerializer` of what the
-enumerator has
-found. A partition that only the readers knew under its new name would be found once more, and read from its beginning.
+Flink: `KafkaPartitionSplitSerializer` for the readers' splits, and `KafkaSourceEnumStateSerializer` for the partitions that the
+enumerator has found. If only the readers knew a partition's new name, the enumerator would find it once more, and it would be
+read from its beginning.
 """
 
 from __future__ import annotations

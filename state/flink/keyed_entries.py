@@ -1,9 +1,9 @@
 """The entries of full keyed snapshots, typed by the serializers that their headers record.
 
-In the layout of canonical savepoints and of RocksDB's scans each entry is a key and a value behind their lengths
+In the layout of canonical savepoints and of RocksDB's scans each entry is a key and a value after their lengths
 (`FullSnapshotAsyncWriter`): the key is the key group, the key, the namespace and, of a map, the map key
-(`CompositeKeySerializationUtils`). RocksDB's own files have a column family for each state, with such keys and values. Of the
-heap's own form they are made (`heap_groups`).
+(`CompositeKeySerializationUtils`). RocksDB's own files have a column family for each state, with such keys and values. Entries
+in the heap's own form are converted (`heap_groups`).
 """
 
 from __future__ import annotations

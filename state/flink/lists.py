@@ -1,7 +1,7 @@
 """The elements of operator states that are lists of byte arrays: splits of sources, states of writers.
 
-Flink: `SimpleVersionedListState` keeps what a connector's own serializer wrote, behind its version and its length, as an
-element of `BytePrimitiveArraySerializer`, behind the array's length.
+Flink: `SimpleVersionedListState` keeps the bytes of a connector's own serializer after their version and length, as an element
+of `BytePrimitiveArraySerializer`, after the array's length.
 """
 
 from __future__ import annotations

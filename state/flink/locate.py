@@ -1,9 +1,8 @@
 """Finds state files: relative names, absolute URIs, and URIs of a savepoint that was moved since.
 
-A savepoint may come from anybody, so a name in it opens nothing outside the savepoint's own folders: that of
-`_metadata`, and for checkpoints `shared/` and `taskowned/` beside it. An absolute URI is therefore looked
-up by its last parts in those folders, which finds the files of a moved savepoint and of one that never
-moved alike. Only the files of another savepoint are found outside of them (`elsewhere`).
+A savepoint may come from anybody. So a name in it opens no file outside the savepoint's own folders: that of `_metadata`, and
+for checkpoints `shared/` and `taskowned/` beside it. An absolute URI is looked up in those folders by its last parts. This
+works for moved savepoints and for others. Only the files of another savepoint are found outside of these folders (`elsewhere`).
 """
 
 from __future__ import annotations

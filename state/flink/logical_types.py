@@ -1,8 +1,7 @@
 """Flink SQL's types, from the Java objects that serializer snapshots of tables hold, as text: `DECIMAL(10, 2) NOT NULL`.
 
-The objects were read by the grammar of Java's format and stand for nothing but themselves. They may refer to each other in
-circles, or to one another so often that the text would have no end: what is too deep, or too long for the bytes that it was
-read from, is cut.
+The objects were read by the grammar of Java's format; no class was loaded. They may refer to each other in circles, or so often
+that the text would never end. So the text is cut if it is too deep, or too long for its bytes.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Open windows that become part of longer ones: their contents, and the timers that end them.
 
-Flink: `TimeWindow.Serializer`, and `WindowOperator` for the timers, which end a window at the last millisecond in it and, where
-late records are let in, clear it some time after that.
+Flink: `TimeWindow.Serializer`, and `WindowOperator` for the timers: they end a window at its last millisecond, and clear it
+later if late records are allowed.
 """
 
 from __future__ import annotations

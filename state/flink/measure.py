@@ -1,9 +1,9 @@
 """The bytes of a stream per state, and the key groups with data, if the layout shows them.
 
 Two layouts of full keyed snapshots exist. `FullSnapshotAsyncWriter` (canonical savepoints, RocksDB without
-increments) writes entries of key and value behind their lengths, and leaves the offset of an empty key
-group at 0. `HeapSnapshotStrategy` (native heap) begins each key group with its number and gives every key
-group a place; entries have no lengths there, so that only the lack of any is seen. What a layout does not tell is None.
+increments) writes entries of key and value after their lengths, and leaves the offset of an empty key group at 0.
+`HeapSnapshotStrategy` (native heap) begins each key group with its number, and gives every key group a place. Its entries have
+no lengths, so it only shows whether there are any. Unknown measures are None.
 """
 
 from __future__ import annotations
@@ -146,9 +146,9 @@ class Layout(Enum):
 def layout(savepoint: Savepoint, handle: KeyGroups) -> Layout | None:
     """The layout of a full keyed snapshot; None if it cannot be read.
 
-    On the heap each key group begins with its number. So may key group 0 in a scan: with the number of the first state, and
-    half of a key's length. Then what follows, a state's number or the end of that length, is too small for a key, or it is
-    seen by the entries, which fill a scan up to its mark.
+    On the heap each key group begins with its number. Key group 0 of a scan may begin with the same bytes: the number of the
+    first state, and half of a key's length. Then the next bytes decide: a state's number is too small for the rest of a key's
+    length. If they do not, the entries decide: those of a scan end exactly at its mark.
     """
     if handle.canonical or 0 in handle.offsets:
         return Layout.SCAN

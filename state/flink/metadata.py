@@ -47,9 +47,9 @@ MAX_METADATA_BYTES = 1 << 30
 def read_metadata(path: str | os.PathLike[str], storage: Storage | None = None) -> Savepoint:
     """Read a savepoint's or checkpoint's metadata; state files are not opened.
 
-    `path` is the folder that holds `_metadata`, or that file, or the folder of a job's checkpoints, of which the newest one
-    that is complete is read; `file:` URIs are understood. With `storage` it is an absolute path there. Raises a
-    `SavepointError` and nothing else, whatever the bytes are. The layouts are those of Flink's `MetadataV2Serializer` to
+    `path` is the folder with `_metadata`, or that file, or the folder of a job's checkpoints, of which the newest complete one
+    is read. It may be a `file:` URI; with `storage` it is an absolute path there. Raises only `SavepointError`, whatever the
+    bytes are. The layouts are those of Flink's `MetadataV2Serializer` to
     `MetadataV6Serializer`.
     """
     if storage is not None:

@@ -1,8 +1,8 @@
 """The elements of operator state: lists that are split or given to all, and broadcast state.
 
-A list's elements stand at the places that the handle names, a broadcast state is a count and then its keys and values
-(`DefaultOperatorStateBackendSnapshotStrategy`, `HeapBroadcastState`). Where the stream is compressed, what stands at a place
-begins with a frame of its own.
+A list's elements are at the places that the handle names; a broadcast state is a count and then its keys and values
+(`DefaultOperatorStateBackendSnapshotStrategy`, `HeapBroadcastState`). In a compressed stream, each place begins with its own
+frame.
 """
 
 from __future__ import annotations

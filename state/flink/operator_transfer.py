@@ -66,8 +66,8 @@ def operator_source(
 ) -> OperatorSource | None:
     """The operator state of a subtask; None if it has none.
 
-    Raises NotWritten if it cannot be rewritten, and for values that do not become others, DamagedSavepoint for parts of
-    a state that its header does not have.
+    Raises NotWritten if it cannot be rewritten, or if values cannot be converted; DamagedSavepoint for parts of a state that
+    its header lacks.
     """
     savepoint, handle = headers.savepoint, subtask.managed_operator
     if handle is None:

@@ -1,7 +1,7 @@
 """Recognises checkpoint properties without deserializing them.
 
-Formats 4 and up end in a Java-serialized `CheckpointProperties`. Java deserialization can run code: the objects are read
-by the grammar of the format alone, to their end, so that bytes which are cut off are missed.
+Formats 4 and up end in a Java-serialized `CheckpointProperties`. Java deserialization can run code, so the objects are only
+read by the grammar of the format. They are read to their end, so that cut-off bytes are noticed.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ _FORMATS = ("CANONICAL", "NATIVE")
 def recognise_properties(reader: ByteReader) -> Properties:
     """Read the properties that end a `_metadata`, and say what was recognised in them.
 
-    Raises `DamagedSavepoint` if the bytes are no Java object, `TruncatedSavepoint` if they end in the middle of one. What
-    follows the object is passed over, as Flink does.
+    Raises `DamagedSavepoint` if the bytes are no Java object, `TruncatedSavepoint` if they end in the middle of one. Bytes
+    after the object are ignored, as in Flink.
     """
     kind = _field(read_java_object(reader), "checkpointType")
     reader.position = reader.end

@@ -1,7 +1,7 @@
 """The forms of values that PyFlink's coders write in process mode, by the types that a program declared.
 
-To Flink these are byte arrays: a value state is a list with one of them, and each may hold several values behind one another
-(`python_values`). Objects that were pickled stay as they are.
+For Flink these are byte arrays: a value state is a list with one array, and each array may hold several values one after the
+other (`python_values`). Pickled objects stay as they are.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Rewrites states of PyFlink's process mode, entry by entry: of another type, another kind, timed or not.
 
-To Flink a value, a list, a reducing and an aggregating state are lists of byte arrays, a map is one of byte arrays, and
-broadcast state is, too. What the arrays hold, the types say that a program declared.
+For Flink, value, list, reducing and aggregating states are lists of byte arrays; map and broadcast states are maps of byte
+arrays. Only the types that a program declares say what the arrays hold.
 """
 
 from __future__ import annotations

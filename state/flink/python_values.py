@@ -1,8 +1,9 @@
 """Values of PyFlink's programs: as its coders write them, and what Flink's own serializers leave of them.
 
-In process mode Flink keeps byte arrays, which PyFlink's coders wrote by the types that the program declared (`coders.py`,
-`coder_impl_fast.pyx`); nothing in a savepoint says which types these were. In thread mode Flink's serializers write the values
-themselves, and objects of Python as pickles in byte arrays. Nothing is unpickled here: who may do that hands in how.
+In process mode Flink keeps byte arrays. PyFlink's coders wrote them by the types that the program declared (`coders.py`,
+`coder_impl_fast.pyx`); a savepoint does not record these types. In thread mode Flink's serializers write the values
+themselves, and objects of Python as pickles in byte arrays. This module unpickles nothing: callers that may unpickle pass in a
+function.
 """
 
 from __future__ import annotations

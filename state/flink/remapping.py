@@ -4,8 +4,8 @@
     remapped = with_references(draft, Changes(ids={"cbc3…": NewId("7df1…", "count")}))
     write_folder("savepoint-1a2b3c-remapped", remapped)
 
-Savepoints name the files beside their `_metadata` by relative paths. In another folder these would mean other files, so they
-become absolute ones, or the files go along. All else stays byte for byte (`rewrite`).
+Savepoints name the files beside their `_metadata` by relative paths. In another folder these would name other files, so they
+become absolute, or the files are copied. All else stays byte for byte (`rewrite`).
 """
 
 from __future__ import annotations
@@ -50,8 +50,8 @@ class Remapped(Struct, frozen=True):
 def with_references(draft: Draft, changes: Changes, location: str | None = None) -> Remapped:
     """The savepoint under new ids, whose state files stay where they are.
 
-    `location` is where the savepoint's folder is for Flink, if that is another name than the one it has here; its files are
-    then not looked for. Raises `MissingStateFile` if a file is not there, `RefusedStateFile` if its name leads out of the
+    `location` is the savepoint's folder as Flink knows it, if it has another name here; then its files are not checked. Raises
+    `MissingStateFile` if a file is not there, `RefusedStateFile` if its name leads out of the
     folder.
     """
     savepoint = draft.savepoint

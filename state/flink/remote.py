@@ -1,7 +1,7 @@
 """Savepoints on other storage than the file system: only the folder that the user names.
 
-They are read by fsspec, and where the package that it needs for a storage is missing, by the library by which jobs on Spark
-reach it (:mod:`compat.state.stores`).
+fsspec reads them. If its package for a storage is missing, the library that jobs on Spark use reads them
+(:mod:`compat.state.stores`).
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def _names(system: Any, folder: str) -> list[str]:
     """The names in a folder; none if there is none, or the storage does not tell."""
     try:
         return [posixpath.basename(str(name).rstrip("/")) for name in system.ls(folder, detail=False)]
-    except Exception:  # each storage has errors of its own, and why the folder itself is no savepoint is told
+    except Exception:  # each storage has its own errors; the reason about the folder itself is kept
         return []
 
 
@@ -110,7 +110,7 @@ def _whole(path: str) -> Iterator[tuple[Any, Callable[[str], str]]]:
         yield system, place
     except BaseException:
         for file in written:
-            with suppress(Exception):  # each storage has errors of its own, and the first one is told
+            with suppress(Exception):  # each storage has its own errors; the first one is reported
                 system.rm_file(file)
         raise
 
@@ -266,8 +266,8 @@ class _OwnStorage(Struct, frozen=True):
 class RemoteFiles:
     """The files of an fsspec file system; implements :class:`compat.state.flink.storage.Storage`.
 
-    What was written of a savepoint stays as it is: sizes are asked for once, and what is read in small pieces one behind the
-    other, such as the blocks of RocksDB's files, is fetched in larger ones.
+    The files of a savepoint never change. So sizes are requested only once, and small pieces that are read in a row, such as
+    the blocks of RocksDB's files, are fetched in larger ones.
     """
 
     system: Any

@@ -1,7 +1,7 @@
 """Rewrites a metadata file with other operators and other places of its files; everything else stays byte for byte.
 
-The readers note where ids, uids, state and file handles stand, and only these bytes are replaced. Nothing is written on disk
-here.
+The readers note the places of ids, uids, state and file handles, and only these bytes are replaced. This module writes nothing
+to disk.
 """
 
 from __future__ import annotations
@@ -127,8 +127,8 @@ def rewrite(draft: Draft, changes: Changes, files: Callable[[FileHandle], FileHa
     """The metadata with the changes, and with the files where `files` says.
 
     As in Flink's `SavepointWriter.changeOperatorIdentifier` all changes are made at once, so that two operators can change
-    places; the uid is that of the new id, none if that is not made of a uid, and the name stays. An operator that is
-    given the id that it has, and no uid, stays as it is. Raises `UnknownOperator` for an id that no operator has, and
+    places. The uid becomes that of the new id, or none if the id has no uid; the name stays. An operator stays unchanged if it
+    gets its present id and no uid. Raises `UnknownOperator` for an id that no operator has, and
     `IdConflict` if two operators would have one.
     """
     _require(draft.savepoint, changes)

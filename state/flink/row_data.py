@@ -1,7 +1,7 @@
 """Rows of SQL in their own bytes, field by field, as Flink stores them for queries (`BinaryRowData`).
 
-A row is its length, a byte for the kind of change, a bit for each null, eight bytes for each field, and behind them what does
-not fit into eight bytes. A field that stays is taken over as it is, wherever it stands afterwards.
+A row is its length, a byte for the kind of change, a bit for each null, eight bytes for each field, and after them the values
+that need more than eight bytes. A field that stays keeps its bytes, whatever its new place.
 """
 
 from __future__ import annotations

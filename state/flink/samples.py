@@ -20,7 +20,7 @@ _WINDOW = 1 << 20
 def sample_values(savepoint: Savepoint, operator: OperatorState, headers: HeaderReader) -> dict[str, tuple[bytes, ...]]:
     """Up to `SAMPLES` values of each keyed state, as the state's value serializer wrote them, by the state's name.
 
-    Only the first subtask that has any is looked at, and of its state no more than a megabyte. Raises nothing: what is not
+    It reads only the first subtask with values, and at most a megabyte of its state. Raises nothing: state that is not
     canonical, or cannot be read, has no samples.
     """
     for subtask in operator.subtasks:
@@ -50,5 +50,5 @@ def _of_handle(savepoint: Savepoint, handle: KeyGroups, headers: HeaderReader) -
                 if len(values) < SAMPLES:
                     values.append(data[value:end])
     except (OtherLayout, struct.error, IndexError):
-        pass  # the window ends within an entry, or this is not what it seems; what was found before is whole
+        pass  # the window ends within an entry, or has another form; earlier entries are complete
     return {name: tuple(values) for name, values in found.items()}

@@ -97,8 +97,8 @@ class Contents(Struct, frozen=True):
 class Savepoint(Struct, frozen=True):
     """A savepoint or checkpoint.
 
-    `path` is its `_metadata` file, `folder` the folder that holds it, `metadata_bytes` the file's size. `storage` is
-    where `folder` is. `digest` is that of the file, which names each state file with its length.
+    `path` is its `_metadata` file, `folder` that file's folder, `metadata_bytes` its size. `storage` is the storage of
+    `folder`. `digest` is the digest of the file, which names each state file with its length.
     """
 
     path: str

@@ -1,7 +1,7 @@
 """Snappy in frames, as `SnappyStreamCompressionDecorator` writes it where snapshots are compressed.
 
-The two formats are described by Google's Snappy: a stream of chunks, each behind a byte that tells its kind and three that tell
-its length; and inside a chunk the checksum of its plain bytes, and literals and copies of what came before.
+Google's Snappy describes the two formats. A stream has chunks, each after a byte for its kind and three bytes for its length. A
+chunk has the checksum of its plain bytes, then literals and copies of earlier bytes.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Writes snapshots of the serializers that Flink's Java side has for the types and the states of PyFlink.
 
-Keys of PyFlink are rows with one field, and a pickled one is a byte array. What process mode keeps are lists and maps of byte
-arrays (`PythonTypeUtils`, `BeamStateRequestHandler`), with the time of their last use where there is a time to live.
+Keys of PyFlink are rows with one field, and a pickled one is a byte array. Process mode keeps lists and maps of byte arrays
+(`PythonTypeUtils`, `BeamStateRequestHandler`), with the time of their last use if there is a time to live.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 """Reads serializer snapshots: the serializer that wrote a state, down to its elements.
 
 A snapshot is a class name, a version and a body whose layout only that class knows; there is no length in
-front of it. So a class that is not known here ends the reading of whatever contains it: the name is kept,
-what follows is not guessed. Inside a POJO each field is framed by a length, so there the reading goes on
-behind it.
+front of it. So an unknown class ends the reading of the structure around it: its name is kept, and the bytes after it are not
+guessed. Inside a POJO each field has a length, so the reading goes on after it.
 """
 
 from __future__ import annotations
@@ -37,10 +36,10 @@ class SerializerSnapshot(Struct, frozen=True):
     """One serializer as a state header records it.
 
     `serializer` is the class that Flink restores from it, None if this reader does not know the snapshot's
-    class. `details` are what the class adds: a POJO's class and fields, an enum's constants. `unknown` says
-    why the reading ended here, None if it did not; `complete` is false if it ended here or further inside.
-    `subclasses` are a POJO's: those that are registered, by their tags, then those that are found by their names; `owners`
-    are the classes that declare its fields. Neither makes two snapshots different.
+    class. `details` are the class's own facts: a POJO's class and fields, an enum's constants. `unknown` says why the reading
+    ended here, None if it did not; `complete` is false if it ended here or further inside. `subclasses` are those of a POJO:
+    first the registered ones, by their tags, then those found by their names. `owners` are the classes that declare its fields.
+    Neither counts when snapshots are compared.
     """
 
     class_name: str

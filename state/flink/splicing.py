@@ -1,7 +1,6 @@
 """Rewrites bytes where the readers noted parts; everything else stays byte for byte.
 
-Parts lie within one another: an operator among all of them, a name in a frame. Counts and lengths that stand before what
-changes are written to fit.
+Parts are nested: an operator among all operators, a name in a frame. Counts and lengths before a changed part are adapted.
 """
 
 from __future__ import annotations

@@ -1,10 +1,9 @@
 """RocksDB's table files, read as they stand: entries in the order of their keys, without opening a database.
 
-The layout is that of block-based tables (``BlockBasedTable``, footers of versions 1 to 5): blocks of entries whose keys
-leave out what they share with the one before, an index of the blocks, and properties that name the column family. A key
-ends in
-eight bytes: a number that grows with each write, and the kind of the write. Each block has a checksum behind it, which
-is compared with its bytes: a file that was damaged is refused, whatever it could be read as.
+The layout is that of block-based tables (``BlockBasedTable``, footers of versions 1 to 5): blocks of entries whose keys omit
+the prefix that they share with the key before, an index of the blocks, and properties that name the column family. A key ends
+in eight bytes: a number that grows with each write, and the kind of the write. A checksum follows each block, and is compared
+with its bytes, so a damaged file is always refused.
 """
 
 from __future__ import annotations

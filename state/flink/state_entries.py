@@ -6,9 +6,9 @@
     for entry in entries(savepoint, lambda state: state.name == "total"):
         print(entry.state.operator_id, entry.key_group, entry.key, entry.value)
 
-Values come from the serializers that the savepoint records: no JVM, no class of the program, and nothing is unpickled. A state
-of PyFlink's process mode is a list or a map of byte arrays to Flink; what these hold, only the program's declared types tell.
-Entries come one by one, key group by key group, so that a savepoint may be larger than the memory.
+Values come from the serializers that the savepoint records: no JVM, no class of the program, and nothing is unpickled. For
+Flink, a state of PyFlink's process mode is a list or a map of byte arrays; only the program's declared types say what these
+hold. Entries come one by one, key group by key group, so a savepoint may be larger than the memory.
 """
 
 from __future__ import annotations
@@ -70,10 +70,10 @@ class EntryKind(StrEnum):
 class StoredState(Struct, frozen=True):
     """One state of an operator.
 
-    ``name`` is Flink's. Types are None if there is nothing of the sort (no namespace, no map key), or where only a class of
-    the program could read it: then entries have ``Undecoded`` there. ``value_type`` is that of a list's elements, a map's
-    values, a timer's time. ``ttl`` tells that values have a time of last use. ``problem`` says why the state has no entries
-    here although it may have some in the savepoint: None, unless something cannot be read.
+    ``name`` is Flink's. A type is None if the state has no such part (no namespace, no map key), or if only a class of the
+    program could read it: then entries have ``Undecoded`` there. ``value_type`` is that of a list's elements, a map's values, a
+    timer's time. ``ttl`` says that values have a time of last use. If the state cannot be read, ``problem`` says why it has no
+    entries here; otherwise it is None.
     """
 
     operator_id: str
@@ -98,8 +98,8 @@ class StateEntry(Struct, frozen=True):
     """One entry: a value, a whole list, an entry of a map, a timer, an element of an operator state.
 
     ``key_group`` is Flink's, None for operator state; ``subtask`` the one that wrote the entry. ``value`` of a keyed list is
-    the list of its elements, of a timer its time in milliseconds. ``last_used`` are times in milliseconds: one for each
-    element of a list with a time to live, one for another value with one, else none.
+    the list of its elements, of a timer its time in milliseconds. ``last_used`` are times in milliseconds, if there is a time
+    to live: one for each element of a list, one for any other value.
     """
 
     state: StoredState
@@ -124,7 +124,7 @@ def stored_states(savepoint: Savepoint, headers: HeaderReader | None = None) -> 
             for state in _of_subtask(savepoint, operator, subtask, headers):
                 key = (state.operator_id, state.name, state.kind.keyed)
                 before = found.get(key)
-                # A subtask's problem is the state's: half of a state is none.
+                # A problem of one subtask is one of the state: half of a state is useless.
                 if before is None or (before.problem is None and state.problem is not None):
                     found[key] = state
     return tuple(found.values())

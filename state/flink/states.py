@@ -56,9 +56,9 @@ class OperatorStates(Struct, frozen=True):
 class HeaderReader:
     """Reads headers of one savepoint, each distinct one once.
 
-    The subtasks of an operator write the same header. Recognising that by comparing bytes makes the time
-    for many subtasks that of reading, not of parsing. `described` is for whoever turns headers into something
-    else, to do that once for each too: results by the header's `id`, beside the header so that it stays alive.
+    The subtasks of an operator write the same header. A comparison of the bytes recognises this, so that many subtasks take
+    only the time of reading, not of parsing. `described` lets callers convert each header only once, too: it has their results
+    by the header's `id`, beside the header, so that it stays alive.
     """
 
     savepoint: Savepoint
@@ -124,8 +124,8 @@ def read_states(
     """Read which states an operator has, from the headers of all its subtasks.
 
     `operator` is one of `savepoint.operators`, or an id, uid or name; `headers` is a reader to share with other
-    operators. Raises `UnknownOperator`; what cannot be read otherwise is told in the result, so that the states
-    that can be read are not lost.
+    operators. Raises `UnknownOperator`. The result names other states that cannot be read, so that the readable ones are not
+    lost.
     """
     found = find_operator(savepoint, operator) if isinstance(operator, str) else operator
     headers = headers or HeaderReader(savepoint)

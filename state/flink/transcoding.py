@@ -1,8 +1,8 @@
 """Converts values of one form to the bytes of another one.
 
-What is the same in both stays byte for byte, whatever it is. Numbers, texts, enums and moments become one another where nothing
-is lost: a number that does not fit is an error, never another number. Records (tuples, rows, POJOs) become one another field by
-field. What has no rule here is refused.
+Equal parts stay byte for byte. Numbers, texts, enums and moments are converted into each other without loss: a number that does
+not fit is an error, never another number. Records (tuples, rows, POJOs) are converted field by field. Conversions without a
+rule are refused.
 """
 
 from __future__ import annotations
@@ -53,9 +53,9 @@ OF_ROW = "row."
 class Fields(Struct, frozen=True):
     """The fields of a record: by NEW's names those that they are of OLD, constants for what OLD has not, and OLD's that go.
 
-    Where one of them is no record but a single value, ``single`` is the field of the other one that it is. A constant of a
-    field that was one of OLD stands in place of a null. Of a row of SQL that is such a value, or has one, OLD's fields are
-    behind `OF_ROW`.
+    If one of them is a single value instead of a record, ``single`` is the field of the other one that corresponds to it. The
+    constant of a field that OLD had replaces a null. If a row of SQL is such a value, or has one, the names of OLD's fields
+    begin with `OF_ROW`.
     """
 
     sources: Mapping[str, str] = {}
@@ -116,10 +116,10 @@ Join = Callable[[Form, Form, Fields], Transcode]
 class SerializerConversion(Struct, frozen=True):
     """The values of a state as another serializer of Flink's writes them, which may be those of another kind of state.
 
-    ``serializer`` is its snapshot as `writeVersionedSnapshot` gives it, ``options`` are the header's that are others now (see
-    `KIND`, `MODE`), ``fields`` what happens to the fields of records. Values that had no time of last use get ``now``, in
-    milliseconds. ``entry`` is the key in a map of what was a single value. ``classes`` write what is not read here; ``keys`` is
-    the serializer of a broadcast state's keys, for these.
+    ``serializer`` is its snapshot as `writeVersionedSnapshot` gives it, ``options`` are the changed options of the header (see
+    `KIND`, `MODE`), ``fields`` the changes of records' fields. Values without a time of last use get ``now``, in milliseconds.
+    ``entry`` is the key in a map for a former single value. ``classes`` write values that cannot be read here; for them
+    ``keys`` is the serializer of a broadcast state's keys.
     """
 
     serializer: bytes
@@ -252,8 +252,8 @@ class SerializerConversion(Struct, frozen=True):
 def _merging(new: SerializerSnapshot) -> Callable[[bytes, bytes], bytes] | None:
     """What makes one of the values of two rows of a join that have become equal; None for other maps.
 
-    A join keeps for each row how often it came, and behind that, if it is an outer one, how many rows of the other side it
-    fits to, which is the same for both (Flink: `OuterJoinRecordStateViews`).
+    A join keeps for each row how often it came. An outer join also keeps, after that, the number of matching rows of the other
+    side, which is the same for both (Flink: `OuterJoinRecordStateViews`).
     """
     row, counts = new.nested
     counts = ttl_inside(counts) or counts
@@ -317,8 +317,8 @@ def held_forms(
 def in_state(old: Held, new: Held, convert: Transcode, now: int = 0) -> Callable[[bytes], bytes]:
     """What writes the values of a keyed state anew, as they stand in a savepoint.
 
-    Elements of lists have a comma between them, values of maps a mark before them, all of them the time of their last use
-    where there is a time to live: ``now`` for what had none.
+    Elements of lists have a comma between them, and values of maps a mark before them. With a time to live, all have the time
+    of their last use: ``now`` if they had none.
     """
     first = _TIME.pack(now)
 

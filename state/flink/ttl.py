@@ -1,8 +1,8 @@
 """The version from which a state backend converts values when a time to live is switched on or off.
 
-With a time to live each value is kept beside the time of its last use. Flink: ``TtlAwareSerializer``, which RocksDB's
-backend asks since 2.1 and the heap's since 2.2 (``HeapKeyedStateBackend``: 2.1 still refuses); ForSt migrates no value in
-that way. Restores in 1.20, 2.0, 2.1, 2.2 and 2.3 did just so.
+With a time to live each value is kept beside the time of its last use. Flink: ``TtlAwareSerializer``, which RocksDB's backend
+uses since 2.1 and the heap's since 2.2 (``HeapKeyedStateBackend``: 2.1 still refuses). ForSt never migrates values in that way.
+Restores in 1.20, 2.0, 2.1, 2.2 and 2.3 confirmed this.
 """
 
 from __future__ import annotations

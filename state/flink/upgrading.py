@@ -16,8 +16,8 @@ _BEFORE = FIRST_WITH_NAMES - 1
 def of_flink_2(draft: Draft) -> Draft:
     """The draft of a savepoint of Flink 1 in the first format of Flink 2 (`MetadataV5Serializer`).
 
-    That has the name and the uid before each operator, and is else as the one before: empty ones say that nobody knows them.
-    Raises `NotWritten` for what Flink wrote before 1.15.
+    That version has the name and the uid before each operator, and is otherwise like the one before. Empty texts mean that they
+    are unknown. Raises `NotWritten` for metadata of a Flink before 1.15.
     """
     savepoint = draft.savepoint
     if savepoint.format_version != _BEFORE:

@@ -1,10 +1,10 @@
 """Reads values of Flink's own serializers, by their snapshots.
 
-A decoder comes from a snapshot alone: no class of the program is needed, and nothing is unpickled or deserialized. What only a
-class of the program can read (Kryo, a serializer of the program's own) has no decoder.
+A decoder comes from a snapshot alone: it needs no class of the program, and unpickles or deserializes nothing. Values that only
+a class of the program can read (Kryo, the program's own serializer) have no decoder.
 
 Values are those of :mod:`compat.state.types`: POJOs are rows with names, enums their constants' names, Avro records dicts,
-windows rows. Days and times of ``java.sql`` are taken as if the JVM's zone was UTC.
+windows rows. Days and times of ``java.sql`` are read as if the JVM's zone were UTC.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class Undecodable(Exception):
 class Decoder(Struct, frozen=True):
     """Reads values of one serializer. ``type`` is that of the values; None for one without a value (the void namespace).
 
-    ``length`` is what Flink's serializer says of itself, ``VARIABLE`` or bytes: it decides on the layout of composite keys.
+    ``length`` is the length that Flink's serializer declares, ``VARIABLE`` or bytes: it decides the layout of composite keys.
     ``element``, ``key`` and ``value`` are the decoders of a collection's parts.
     """
 

@@ -8,9 +8,9 @@ from compat.state.model.fields import Record
 class Holding(Record, frozen=True, kw_only=True):
     """The fields of a function in which it holds its states, and what its code does with them.
 
-    ``fields`` are the names of states by field. ``code`` is a digest of all methods but those that name a state, and
-    ``code_by_state`` the same with fields called as the states that they hold: it stays as it is when a field is renamed.
-    ``inputs`` are, of a function of two inputs, the states that are used for a record of each.
+    ``fields`` are the names of states by field. ``code`` is a digest of all methods that name no state. ``code_by_state`` is
+    the same with each field named by its state, so that it does not change when a field is renamed. For a function of two
+    inputs, ``inputs`` are the states that it uses for a record of each.
     """
 
     fields: dict[str, str]

@@ -17,9 +17,9 @@ class Captured(Record, frozen=True, kw_only=True):
 class UserCode(Record, frozen=True, kw_only=True):
     """A function: its class, and the method that contains a lambda or that a method reference names.
 
-    ``digest`` is of what its code does, with what it reaches in the user's own classes: the same for another build of the same
-    source. It is None if the code is not at hand. ``captured`` are the plain values that the function object holds, and
-    ``samples`` is a digest of what a KeySelector gives for some made-up records, None if none could be made.
+    ``digest`` covers its code and the code that it reaches in the user's own classes. Another build of the same source has the
+    same digest. It is None if the code is not available. ``captured`` are the plain values that the function object holds.
+    ``samples`` is a digest of a KeySelector's results for made-up records, None if none could be made.
     """
 
     name: str
@@ -45,8 +45,8 @@ Misread = Literal["unequal", "broken"]
 class WrittenField(Record, frozen=True, kw_only=True):
     """A field as it is written; ``fixed`` if its values are of exactly its type, whose name is then not written.
 
-    ``above`` are the classes above its type; None for an interface, and where they are not known. ``given`` are the types in
-    angle brackets behind it, which have no names; None if they are not known.
+    ``above`` are the classes above its type; None for an interface, or if they are unknown. ``given`` are its type arguments
+    (in angle brackets), which have no names; None if they are unknown.
     """
 
     name: str
@@ -59,13 +59,12 @@ class WrittenField(Record, frozen=True, kw_only=True):
 class WrittenClass(Record, frozen=True, kw_only=True):
     """A class of the user's whose values a state holds, as its serializer writes them, which no snapshot tells.
 
-    ``fields`` are in the order in which they are written, ``constants`` are those of an enum. ``serializer`` is the class that
-    writes, ``digest`` is of the user's own code that does, and ``decides`` whether its snapshot's code ever answers that it
-    cannot read what it wrote before. ``version`` is the ``serialVersionUID``. ``under`` is the declared class
-    of which values may be of this one, and ``made`` whether the operator's function makes such values. ``abstract`` tells
-    that no values are of this very class. ``misread`` tells what the serializer reads for the objects of which the program
-    has one only, where it is not these. ``guessed`` is a class of which values may be that stand where no type tells their
-    class: code that leads there makes or names it.
+    ``fields`` are in the order of the bytes, ``constants`` are those of an enum. ``serializer`` is the class that writes,
+    ``digest`` covers the user's own code that writes, and ``decides`` says whether its snapshot's code can refuse old bytes.
+    ``version`` is the ``serialVersionUID``. ``under`` is the declared class whose values may be of this one, and ``made`` says
+    whether the operator's function makes such values. ``abstract`` says that no value is exactly of this class. ``misread`` is
+    the serializer's result for singletons of the program, if that is another object. ``guessed`` marks a class of values in a
+    place whose type does not show their class: code that leads there makes or names it.
     """
 
     name: str
@@ -86,8 +85,8 @@ class WrittenClass(Record, frozen=True, kw_only=True):
 class HashCode(Record, frozen=True, kw_only=True):
     """The ``hashCode`` of a class in a key: digests of its code and of that of ``equals``.
 
-    ``samples`` is a digest of what it gives for some made-up values, None if none could be made; ``by_identity`` whether
-    equal values have different ones.
+    ``samples`` is a digest of its results for made-up values, None if none could be made; ``by_identity`` says whether equal
+    values have different hash codes.
     """
 
     name: str

@@ -57,8 +57,8 @@ class KafkaOffset(Record, frozen=True, kw_only=True):
 class KafkaOffsets(Record, frozen=True, kw_only=True):
     """The offsets at which the reading of partitions begins or ends.
 
-    ``timestamp`` is in milliseconds since 1970; ``offsets`` are sorted by partition; ``class_name`` is of a rule of the
-    program's own.
+    ``timestamp`` is in milliseconds since 1970; ``offsets`` are sorted by partition; ``class_name`` is the class of the
+    program's own rule.
     """
 
     rule: OffsetRule

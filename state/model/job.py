@@ -1,7 +1,7 @@
 """A job in four layers, or the reason for which there is none: what ``compat plan`` prints and what is kept beside a job.
 
-The records are the plan's one description: readers make them, judges read them, their JSON is the plan. A field that may be
-missing is left out where it says nothing.
+These records are the only description of a plan: readers make them, rules read them, and their JSON is the plan. The JSON omits
+optional fields without a value.
 """
 
 from __future__ import annotations
@@ -54,8 +54,8 @@ Settings = TypedDict(
 class Refusal(Record, frozen=True, kw_only=True):
     """The refusal of a program by Flink: the stage and its entry or operator, Flink's exception, and the place in the program.
 
-    ``code`` says what is wrong in a word that does not change with the message, ``value`` what the program gave where one text
-    is to blame; plans of version 0.1.0 have neither.
+    ``code`` is a word for the error that stays when the message changes, ``value`` the wrong text that the program gave, if
+    there is one; plans of version 0.1.0 have neither.
     """
 
     stage: str
@@ -90,9 +90,8 @@ class Statement(Record, frozen=True, kw_only=True):
 class Assumed(Record, frozen=True, kw_only=True):
     """The assumed inputs of a job, which were not given.
 
-    That is an option whose default holds, the arguments that the program read and nobody gave, a variable of the
-    environment that it read where it was built, a file of settings that it hands on as a whole and that was not there, or
-    the release of a connector whose jar was not there.
+    It is an option with its default, missing arguments that the program read, an environment variable that it read during the
+    build, a missing file of settings that it passes on as a whole, or the release of a connector whose jar was missing.
     """
 
     what: Literal["option", "arguments", "variable", "settings", "connector"]
@@ -102,8 +101,8 @@ class Assumed(Record, frozen=True, kw_only=True):
 class Beyond(Record, frozen=True, kw_only=True):
     """A name that the program used and PyFlink lacks, and the line of its first use.
 
-    ``when`` tells what fails with PyFlink: the program before it submits the job (``built``) or behind its last one
-    (``ended``), or a function of the job (``run``).
+    ``when`` says what fails with PyFlink: the program before it submits the job (``built``) or after its last job (``ended``),
+    or a function of the job (``run``).
     """
 
     name: str
@@ -114,9 +113,8 @@ class Beyond(Record, frozen=True, kw_only=True):
 class _Job(Record, frozen=True, kw_only=True):
     """The facts known of a job, refused or not. ``file`` and ``job`` say which of several programs and of its jobs it is.
 
-    ``program`` is the digest of the program that it was made of: of a jar, a script in SQL or a topology that of the file, of
-    a program in Python that of its own files. ``flink_assumed`` tells that nobody named the version, nor anything that
-    the program uses.
+    ``program`` is the digest of its program: of the file for a jar, a script in SQL or a topology, of its own files for a
+    program in Python. ``flink_assumed`` says that neither the user nor the program's dependencies named the version.
     """
 
     program: Annotated[str, Meta(pattern=r"^sha256:[0-9a-f]{64}$")] | None = None
@@ -130,18 +128,16 @@ class _Job(Record, frozen=True, kw_only=True):
 class Plan(_Job, frozen=True, kw_only=True):
     """One job in four layers: what compat plan --format json prints, and what it writes as a snapshot.
 
-    Graph fields bear Flink's names in snake case. New fields may appear; format changes when a field changes its meaning or
-    goes. ``hashes`` are operator ids by node, in the order in which Flink computes them, and ``user_hashes`` what
-    setUidHash gave. ``lines`` are those of the program that the plan names, with their neighbours, by file. Of a topology
-    file, ``transformations`` are ids by label, and ``stream_plan`` is Flink's JSON plan where it asks for it.
-    ``statements`` are those of a job in SQL, ``on_spark`` tells a program that is written for Spark, ``alone`` one that makes
-    its execution environment itself, so that no client of Flink runs it. ``assumed`` are inputs that it depends on and that
-    were not given. ``nodes`` and what follows stand for the graphs of a very large topology.
-    ``otherwise`` is the plan with another default parallelism, where neither the program nor an option sets one and ids or
-    chains depend on it.
-    ``empty_savepoint`` is the ``_metadata`` that a job that Flink built would write before its first record: with its states'
-    serializers as Flink has them, and not one value. ``samples`` are made-up values of the states that the program's own code
-    writes, as it writes them.
+    Graph fields have Flink's names in snake case. New fields may appear; ``format`` changes when a field changes its meaning or
+    is removed. ``hashes`` are operator ids by node, in the order in which Flink computes them, and ``user_hashes`` those from
+    setUidHash. ``lines`` are the program's lines that the plan names, with their neighbours, by file. For a topology file,
+    ``transformations`` are ids by label, and ``stream_plan`` is Flink's JSON plan if the file asks for it. ``statements`` are
+    those of a job in SQL. ``on_spark`` marks a program written for Spark, ``alone`` one that makes its own execution
+    environment, so that no client of Flink runs it. ``assumed`` are missing inputs that it depends on. ``nodes`` and the fields
+    after it replace the graphs of a very large topology. ``otherwise`` is the plan with another default parallelism, if neither
+    the program nor an option sets one and ids or chains depend on it. ``empty_savepoint`` is the ``_metadata`` that a job built
+    by Flink would write before its first record: it has the serializers of its states, but no values. ``samples`` are made-up
+    values of the states that the program's own code writes, in its form.
     """
 
     job_name: str

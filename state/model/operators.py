@@ -81,15 +81,13 @@ pickles depend on."""
 class Operator(Record, frozen=True, kw_only=True):
     """An operator, with the facts that matter for a restore.
 
-    ``id`` is the generated id or the uid's hash, ``user_hash`` what ``set_uid_hash`` gave. ``states`` is None if they
-    could not be found out, and ``states_unknown`` says why; ``more`` is why there may be others besides.
-    ``has_state`` is whether a snapshot of this operator holds
-    anything, be it empty: that is what Flink looks at. ``merged`` are operators that PyFlink melted into this one.
-    ``description`` is Flink's, and ``exec_node`` the JSON of the node of a compiled SQL plan that made the operator.
-    ``function`` is the user's function in it, ``key_selectors`` what makes the key of each keyed input, and ``key`` what is
-    known of the user's classes in the key, in a job that Flink built.
-    ``connector`` is what a source or sink was set to, and ``called`` are the user's functions that an operator of a query
-    calls.
+    ``id`` is the generated id or the uid's hash, ``user_hash`` the one from ``set_uid_hash``. ``states`` is None if they are
+    unknown, and ``states_unknown`` says why; ``more`` says why there may be further ones. ``has_state`` says whether a snapshot
+    of this operator has any state handle, even an empty one: that is what Flink looks at. ``merged`` are operators that PyFlink
+    merged into this one. ``description`` is Flink's, and ``exec_node`` the JSON of the node of a compiled SQL plan that made
+    the operator. ``function`` is the user's function in it. In a job that Flink built, ``key_selectors`` make the key of each
+    keyed input, and ``key`` has the facts about the user's classes in the key. ``connector`` has the settings of a source or
+    sink, and ``called`` are the user's functions that an operator of a query calls.
     """
 
     id: Id = field(name="operator_id")

@@ -30,10 +30,10 @@ class SampleValue(Record, frozen=True, kw_only=True):
 class Sample(Record, frozen=True, kw_only=True):
     """Made-up values of one state of an operator, in their written form.
 
-    ``written`` is the ``_metadata`` of a savepoint that holds nothing else; of raw state, and of what a
-    ``SimpleVersionedSerializer`` writes, the bytes of the one value there is. ``state`` is the state's name; of raw state the
-    field of the operator that holds the serializer or its type. ``serializer`` is the class of a ``SimpleVersionedSerializer``.
-    ``classes`` is a digest of how the state is written: where NEW's is the same, nobody has to read it.
+    ``written`` is the ``_metadata`` of a savepoint with only this value. For raw state, and for a
+    ``SimpleVersionedSerializer``, it is the bytes of the value. ``state`` is the state's name; for raw state the operator's
+    field with the serializer or its type. ``serializer`` is the class of a ``SimpleVersionedSerializer``. ``classes`` is a
+    digest of the code that writes the state: if NEW's digest is the same, the value need not be read.
     """
 
     operator: Id

@@ -16,9 +16,8 @@ Call = tuple[str, Index, End | None]
 class SourceLine(Struct, frozen=True, omit_defaults=True, gc=False, eq=False):
     """A place in a program: the file as the user named it, the line from 1; line 0 means a file as a whole.
 
-    ``end`` is where the call ends that stands there (in a topology file, the entry's ``id``); None if it is not
-    known. A line of Java has the class and the method that it is in.
-    Two places on one line are the same place.
+    ``end`` is the end of the call at that place (in a topology file, the entry's ``id``); None if unknown. A line of Java has
+    its class and method. Two places on one line are equal.
     """
 
     file: str

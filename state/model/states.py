@@ -60,13 +60,12 @@ class State(Record, frozen=True, kw_only=True):
     """One state of an operator.
 
     ``type``, ``key_type`` and ``namespace_type`` are in the textual form of :mod:`compat.state.types`, None if unknown or
-    absent. ``ttl`` is the time to live in milliseconds or None. ``built_in`` marks what the framework keeps (timers,
-    windows, source positions); ``unstable`` a state whose name is drawn anew at every start. ``keys`` and ``bytes`` are
-    sizes, where a snapshot tells them; ``serializers`` what Flink says of the types, for a job that Flink built, and
-    ``function`` what folds new values into a reducing or aggregating state. ``classes`` are the user's classes that the
-    serializers write in ways that they do not tell of.
-    ``source`` is where the function asks for the state, where that is known; ``known`` is how the state is, None in plans of
-    format 1.
+    absent. ``ttl`` is the time to live in milliseconds or None. ``built_in`` marks the framework's own state (timers, windows,
+    source positions); ``unstable`` marks a state with a new random name at every start. ``keys`` and ``bytes`` are sizes, if a
+    snapshot has them. For a job that Flink built, ``serializers`` are Flink's facts about the types. ``function`` adds new
+    values to a reducing or aggregating state. ``classes`` are the user's classes that the serializers write without a record of
+    their form. ``source`` is the line where the function asks for the state, if known; ``known`` says how the state is known,
+    None in plans of format 1.
     """
 
     name: str
@@ -90,8 +89,8 @@ class State(Record, frozen=True, kw_only=True):
 class More(Record, frozen=True, kw_only=True):
     """The reason why an operator may have states besides the known ones.
 
-    ``code`` is a digest of all that decides which: where it is the same for two versions, they keep the same. None if that
-    cannot be told.
+    ``code`` is a digest of the code that decides which: two versions with the same digest keep the same states. None if
+    unknown.
     """
 
     why: str

@@ -1,8 +1,8 @@
 """The functions that write and read the values of a type.
 
-Numbers are big-endian and of the width that Flink gives them, text is UTF-8, an instant is its seconds and nanoseconds,
-compound values are their parts, each behind its length in 4 bytes (:data:`ABSENT` for None), Avro records are in Avro's
-binary form. Only what is declared as pickled, or not known here, is pickled.
+Numbers are big-endian and have Flink's width, text is UTF-8, an instant is its seconds and nanoseconds. Compound values are
+their parts, each after its length in 4 bytes (:data:`ABSENT` for None). Avro records have Avro's binary form. Only values of
+types that are declared as pickled, or unknown here, are pickled.
 """
 
 from __future__ import annotations

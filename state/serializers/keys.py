@@ -1,8 +1,8 @@
 """Keys as bytes: two keys are the same key when their identities are.
 
-A key of a simple type is written by its type, which gives equal bytes for equal keys. Any other has an identity beside its
-bytes, since the same key may be pickled in several ways: where that cannot be read back, it is followed by the key as its type
-writes it, or by the pickled key where the type is pickled.
+The type of a simple key writes it, with equal bytes for equal keys. Any other key has an identity beside its bytes, since the
+same key may be pickled in several ways. If the identity cannot be read back, the key follows it, as its type writes it, or
+pickled if the type is pickled.
 """
 
 from __future__ import annotations
@@ -76,8 +76,9 @@ def pickled_identity(key: Any) -> bytes:
     """The identity of keys of an undeclared type. In Flink it is their bytes: ``1``, ``1.0`` and ``True`` are three keys,
     ``0.0`` and ``-0.0`` two, and NaN is one.
 
-    It is the canonical form of :func:`compat.state.key_groups.key_bytes`, but for parts that have equals of other classes, or
-    such as are pickled otherwise: these have a letter of their own, ``x``, and their class. Raises TypeError for a key without
+    It is the canonical form of :func:`compat.state.key_groups.key_bytes`, except for parts that equal objects of other classes,
+    or equal objects that are pickled in another way: these have their own letter, ``x``, and their class. Raises TypeError for
+    a key without
     any value of its own, such as a function.
     """
     cls = type(key)

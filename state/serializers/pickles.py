@@ -1,7 +1,7 @@
 """Values of pickled types as bytes.
 
-Version 0.1.0 was imported as ``compiler`` and ``state``, and pickles that it wrote name our classes so. These names stay
-a program's own wherever the program has such a module with such a class.
+Version 0.1.0 was imported as ``compiler`` and ``state``, and its pickles have these names for our classes. If the program has
+such a module with such a class, the name means the program's class.
 """
 
 from __future__ import annotations

@@ -21,8 +21,8 @@ MOST = 16
 def fetched_ahead(get: Callable[[T], R], items: Iterable[T], *, local: bool) -> Iterator[tuple[T, Callable[[], R]]]:
     """Each item, in order, with what gives what ``get`` gives for it, or raises what that raises.
 
-    Nothing is fetched that nobody comes near to: as many more are under way as were taken, up to :data:`MOST`. On the file
-    system of this machine nothing is fetched before it is asked for.
+    It fetches as many more in advance as were taken, up to :data:`MOST`, so it never fetches far ahead of its reader. On the
+    file system of this machine it fetches nothing in advance.
     """
     if local:
         yield from ((item, partial(get, item)) for item in items)

@@ -1,7 +1,7 @@
 """HDFS, by hdfs-native: a client in Rust, which delta-rs has inside as well. It needs neither a JVM nor libhdfs.
 
-A file gets its name by a rename, once it is written: a rename is one step for the name node, and can be made to fail where the
-name is taken. ``HADOOP_CONF_DIR`` and ``HADOOP_USER_NAME`` are read as Hadoop reads them.
+A written file gets its name by a rename: for the name node this is one step, which can fail if the name is taken.
+``HADOOP_CONF_DIR`` and ``HADOOP_USER_NAME`` are read as Hadoop reads them.
 """
 
 from __future__ import annotations

@@ -54,7 +54,7 @@ class ObjectFiles(FileSystem):
             try:
                 self._store.put(_key(path), data, mode="create")
             except (AlreadyExistsError, PreconditionError):
-                # The library tries again where an answer is lost: what is there may be its own.
+                # The library retries if an answer is lost, so an existing file may be its own.
                 return bytes(self._store.get(_key(path)).bytes()) == data
         return True
 

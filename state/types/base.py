@@ -8,8 +8,8 @@ from typing import Any, ClassVar, NoReturn
 class TypeInformation:
     """The type of the records of a stream, of a key or of a state (Flink: ``TypeInformation``).
 
-    Two of them are equal when they say the same. ``str()`` is Flink's spelling, as it stands in graphs and messages;
-    ``repr()`` is PyFlink's. :meth:`to_json` gives plain JSON data that :func:`compat.state.types.from_json` reads back.
+    Two types are equal if they have the same contents. ``str()`` is Flink's spelling, as in graphs and messages; ``repr()`` is
+    PyFlink's. :meth:`to_json` gives plain JSON data that :func:`compat.state.types.from_json` reads back.
     """
 
     __slots__ = ()

@@ -38,7 +38,7 @@ from compat.check.sql.rows import Branch, Lineage, Rows, Traced, at, picked, tra
 from compat.check.sql.windows import Window, Windowing, group_window, window_changes
 from compat.state.model.operators import Operator
 
-_WRONG = "What it added up so far goes on under the new meaning"
+_WRONG = "Its sums so far go on with the new meaning"
 _STAR = {"COUNT"}
 
 
@@ -162,8 +162,9 @@ class Sums(Struct, frozen=True):
     def _anew(self, new: Sums) -> set[Traced]:
         """What of NEW's is distinct with values that are not those that OLD kept, as each aggregate has marked its own.
 
-        The marks are bits, by the places of the aggregates with the same arguments (Flink: ``DistinctAggCodeGen``): those of
-        two without a difference in their FILTER are alike. Where rows are taken back there are as many counts.
+        The marks are bits, by the places of the aggregates with the same arguments (Flink: ``DistinctAggCodeGen``): two
+        aggregates with the same FILTER share their marks. If rows can be retracted, there is a count for each aggregate
+        instead.
         """
         old = self._distinct
         return {
@@ -242,8 +243,8 @@ def sums_of(
 ) -> Sums:
     """The sums of aggregates, of which those that are ``retracting`` can take rows back.
 
-    ``together`` are the calls that one result is made of. ``counted`` tells that all rows are counted besides, which a
-    ``COUNT(*)`` of the query does as well (Flink: ``AggregateInfoList``).
+    ``together`` are the calls that make one result. ``counted`` says that all rows are counted, too; a ``COUNT(*)`` of the
+    query is that count (Flink: ``AggregateInfoList``).
     """
     star = Aggregate("COUNT", False, False, traced(rows, lambda _: (_ALL,)), "COUNT")
     kinds = [*zip(calls, retracting, strict=False), *([(star, True)] if counted and star not in calls else ())]
@@ -258,7 +259,7 @@ def sums_of(
         )
         distinct = dict.fromkeys(one.arguments for one in calls if one.distinct)
         values = (Aggregate(_VALUES, True, False, one, _VALUES) for one in distinct)
-        # Values are in a state of their own: what stands for them in the row is not read.
+        # Values are in a separate state: their place in the row is not read.
         start = Start.UNTOLD if any(retracting) else Start.NULL
         fields = (*of_calls, *(_Field(one, 0, 1, start, values_of(place)) for place, one in enumerate(values)))
     return Sums(calls, state, fields, views_in(operator), together)
@@ -379,7 +380,7 @@ def grouped(operator: Operator, text: str, lineage: Lineage) -> Meaning:
         window = node.windowing.over(rows)
     counted = node.need_retraction or (window is not None and window.sliced and window.kind == "HOP")
     retracting = node.agg_call_need_retractions or (node.need_retraction,) * len(calls)
-    # Where DISTINCT is computed in parts, what is kept is not one thing for each aggregate.
+    # If DISTINCT is computed in parts, the state has more than one value for each aggregate.
     state = None if node.partial_original_agg_calls else sums_in(operator)
     together = lineage.together(operator, len(node.grouping), len(calls))
     sums = sums_of(calls_of(calls, rows), retracting, rows, operator, state, together, counted=counted)
@@ -489,12 +490,12 @@ class Over(Struct, frozen=True):
         was, now = (", ".join(map(str, one.ranges)) for one in (self, new))
         title = f"it looked at {was} and looks at {now}"
         if self.only_sums and new.only_sums and all(one.is_all for one in (*self.ranges, *new.ranges)):
-            since = "It kept the sums of all rows so far; rows of one time now have one result each, or one together"
+            since = "It kept the sums of all rows so far; rows of the same time now have separate results, or one common result"
             return Difference(Aspect.WINDOW, title, "", since)
         if _is_narrower(self.ranges, new.ranges):
             since = "It kept more rows than it needs, and drops them with the next one"
             return Difference(Aspect.WINDOW, title, "", since)
-        return Difference(Aspect.WINDOW, title, "It kept the rows of the old range only, and its sums are over that")
+        return Difference(Aspect.WINDOW, title, "It kept only the rows of the old range, and its sums cover that range")
 
 
 def _is_narrower(old: tuple[Range, ...], new: tuple[Range, ...]) -> bool:

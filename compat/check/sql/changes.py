@@ -28,8 +28,8 @@ from compat.state.model.operators import Operator
 class MeaningChange(msgspec.Struct, frozen=True):
     """A pair that keeps its id, and the differences in its state.
 
-    ``parts`` are there where all of it could be rewritten for NEW. ``behind`` are pairs whose rows are the same by the
-    places of their columns, but no longer by what these are: they are a change once that of this pair is none.
+    ``parts`` is set if all of it could be rewritten for NEW. ``behind`` are later pairs whose columns have the same places but
+    other meanings: each is a change of its own once this pair's change is resolved.
     """
 
     pair: Pair
@@ -61,9 +61,8 @@ class SqlChanges(msgspec.Struct, frozen=True):
 def sql_changes(check: Check) -> SqlChanges:
     """The changes of meaning between the programs of a check.
 
-    An operator whose id moved is compared as well, as it is once it has its state under the other id, and so are
-    operators that
-    took each other's places.
+    Operators whose ids moved are compared, too, as if they had their state under the new id, and so are operators that
+    exchanged places.
     """
     moved = [Pair(check.old.by_id[id], new, BY_GENERATED_ID) for id, new in check.owners.items()]
     found = _with_moved(check, moved)
@@ -133,9 +132,9 @@ def _sql_changes(check: Check, with_state: Iterable[Pair], all_pairs: Iterable[P
 class _Compared:
     """The two programs of a check, operator by operator.
 
-    Sources and operators with state are known by their ids and their columns' places: what they read is their own affair.
-    With ``tables`` and ``through``, by the tables, and by what the columns are. Only what differs in
-    both ways is a change here: the rest is one of an operator before.
+    Sources and stateful operators are identified by their ids and the places of their columns, whatever they read. With
+    ``tables`` and ``through`` they are identified by their tables and the meanings of the columns. Only a difference in both
+    ways is a change here; any other belongs to an operator before.
     """
 
     def __init__(self, check: Check, tables: tuple[TableChange, ...] = (), *, through: bool = False) -> None:
@@ -155,7 +154,7 @@ class _Compared:
         if old is None or new is None:
             old, new = self._olds.described(pair.old), self._news.described(pair.new)
         if old is None or new is None:
-            untold = Difference(Aspect.UNKNOWN, "nothing tells what it computes", _UNTOLD)
+            untold = Difference(Aspect.UNKNOWN, "it is unknown what it computes", _UNTOLD)
             return None if recorded(pair.old) else MeaningChange(pair, (untold,))
         differences = tuple(_differences(old, new, self.words))
         return MeaningChange(pair, differences) if differences else None
@@ -253,12 +252,12 @@ def _before(operator: Operator, program: Program) -> set[str]:
 
 _COLLECTS = "CollectSinkOperator"
 """Keeps rows that a query has found and nobody has fetched yet, as they are."""
-_UNTOLD = "It is no operator of a compiled plan, and Flink does not describe it"
+_UNTOLD = "It is not an operator of a compiled plan, and Flink does not describe it"
 
 
 def _differences(old: Meaning, new: Meaning, words: Words) -> Iterator[Difference]:
     if type(old) is not type(new):
-        yield Difference(Aspect.UNKNOWN, "it became another kind of operator", "What it kept is of another kind")
+        yield Difference(Aspect.UNKNOWN, "it became another kind of operator", "Its state is of another kind")
     else:
         yield from old.differences(new, words)
 

@@ -52,11 +52,11 @@ def values_of(distinct: int) -> int:
 class Part(Struct, frozen=True):
     """What stands in a state: for each of NEW's the places in OLD of those that are the same, and what it begins with.
 
-    ``was`` and ``now`` are what the things are called, ``views`` the states of OLD that belong to them, ``needed`` those of
-    NEW. ``of_rows`` tells columns of rows from sums. ``together`` are those of NEW that one result is made of: all of them go
-    on, or none. ``filled`` are those that are zero where OLD had null. ``uncounted`` tells that OLD counts partners of the
-    rows, which NEW does not (`Uncounted`). ``was_calls`` and ``now_calls`` are the numbers of the aggregates whose fields the
-    things are, where an aggregate can have several.
+    ``was`` and ``now`` are the names of the things in OLD and NEW, ``views`` the states of OLD that belong to them, ``needed``
+    those of NEW. ``of_rows`` is true for columns of rows, false for sums. ``together`` are the things of NEW that make one
+    result: all of them go on, or none. ``filled`` are zero where OLD had null. ``uncounted`` says that OLD counts partners of
+    the rows and NEW does not (`Uncounted`). ``was_calls`` and ``now_calls`` are the numbers of the aggregates that the things
+    are fields of, as an aggregate may have several fields.
     """
 
     state: str

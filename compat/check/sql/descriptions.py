@@ -1,7 +1,7 @@
 """What Flink's descriptions tell, where there is no compiled plan: ``GroupAggregate(groupBy=[k], select=[k, SUM(v) AS s])``.
 
-Names in a description are those of the operator before; what a projection computes is put in their place, so that another
-alias is no difference. What is different then is not taken apart further.
+Names in a description are those of the operator before. They are replaced by the expressions of the projection, so that another
+alias is no difference. Any other difference is reported as a whole.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Described(Struct, frozen=True):
         if self.text != new.text:
             title = f"Flink described it as {_short(self.text)} and describes it as {_short(new.text)}"
             yield Difference(
-                Aspect.UNKNOWN, title, "Only descriptions can be compared, for Flink can write no plan of it"
+                Aspect.UNKNOWN, title, "Only descriptions can be compared, as Flink cannot write a plan of it"
             )
 
 

@@ -23,8 +23,8 @@ class Keeps(Enum):
     SUMS = "sums by a key"
     ROWS = "rows by a key or a time"
     FLIGHT = "rows in flight"
-    OWN = "what a function of the user's own keeps"
-    OUTPUT = "what a sink has begun, and the rows that it was given for each of its keys"
+    OWN = "the state of a user's function"
+    OUTPUT = "the unfinished output of a sink, and its rows by key"
 
 
 class Kept(Struct, frozen=True):

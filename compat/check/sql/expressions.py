@@ -1,8 +1,9 @@
 """Expressions of SQL as compiled plans hold them (Flink: ``RexNodeJsonSerializer``), with their columns traced to their origin.
 
-Two expressions are equal if they mean the same by simple rules: operands of ``=``, ``AND``, ``+`` and the like in another
-order, comparisons written the other way round, ``> 20`` and ``>= 21`` of whole numbers, ``IF`` and ``CASE``, one class under
-two names of a function, and nested ``AND`` are no difference. Each is shown as it was written.
+Two expressions are equal if they mean the same by simple rules. These make no difference: another order of the operands of
+``=``, ``AND``, ``+`` and the like; comparisons written the other way round; ``> 20`` instead of ``>= 21`` for whole numbers;
+``IF`` instead of ``CASE``; another function name for the same class; nested ``AND``. Reports show each expression as it was
+written.
 """
 
 from __future__ import annotations
@@ -48,8 +49,8 @@ class Literal(Struct, frozen=True):
 class Call(Struct, frozen=True, eq=False):
     """A function or operator applied to operands; ``kind`` is the type that a cast is to.
 
-    ``under`` are the options that it depends on, where these differ between OLD and NEW. ``written`` is how a query has it that
-    means this; it is no part of what the call is.
+    ``under`` are the options that it depends on and that differ between OLD and NEW. ``written`` is its text in the query; it
+    does not count in comparisons.
     """
 
     function: str

@@ -141,7 +141,7 @@ def _reason(pair: Pair, check: Check, *, refused: bool) -> str:
     of_key = [change for change in changed if not change.name]  # its timers are of the same types
     types = dict.fromkeys(reason for change in of_key or changed for reason in change.reasons)
     if _is_moved(pair, check):
-        return "Its id has moved, and its part of the query is another one besides."
+        return "Its id has moved, and its part of the query changed, too."
     if types:
         return f"Flink finds state by the operator's id, and compares its types: {' '.join(types)}"
     return (

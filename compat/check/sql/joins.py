@@ -25,7 +25,7 @@ _KINDS = {
     "ANTI": "NOT IN or NOT EXISTS",
 }
 _SIDES = ("left", "right")
-_OUTPUT_ONLY = "What it kept is as NEW needs it; what it put out before the savepoint stays as OLD had it"
+_OUTPUT_ONLY = "Its state is right for NEW; its output before the savepoint stays as OLD wrote it"
 
 
 class _JoinSpec(Struct, frozen=True, rename="camel"):
@@ -106,7 +106,7 @@ class Join(Struct, frozen=True):
             if one.time != two.time:
                 was, now = words.both(one.time, two.time)
                 title = f"the time of the {which} rows was {was} and is {now}"
-                yield Difference(Aspect.JOIN, title, "The rows that it kept are filed by the old time")
+                yield Difference(Aspect.JOIN, title, "Its rows are kept under the old time")
             if self.interval is not None or one.window is not None:
                 yield from watermarks(one.rows, two.rows, words)
 
@@ -139,14 +139,16 @@ class Join(Struct, frozen=True):
             yield Difference(
                 Aspect.KEYS,
                 f"it joined on {was} and joins on {now}",
-                "The rows that it kept are filed under the old key",
+                "Its rows are kept under the old key",
             )
         elif [side.unique for side in self.sides] != [side.unique for side in new.sides]:
-            yield Difference(Aspect.KEYS, "other columns are unique in its rows", "It kept its rows by the old ones")
+            yield Difference(
+                Aspect.KEYS, "other columns are unique in its rows", "Its rows are kept by the old unique columns"
+            )
 
 
-_UNCOUNTED = "It did not count how many partners each row had found, which NEW goes by"
-_COUNTS = "It kept for each row how many partners it had found by the old rule, and takes that for the new one"
+_UNCOUNTED = "It did not count the partners of each row, and NEW needs these numbers"
+_COUNTS = "It counted the partners of each row by the old rule, and uses these numbers for the new one"
 
 
 def _interval_change(old: tuple[int, int] | None, new: tuple[int, int] | None) -> Difference:
@@ -155,7 +157,7 @@ def _interval_change(old: tuple[int, int] | None, new: tuple[int, int] | None) -
         return Difference(
             Aspect.JOIN, title, "", "It kept more rows than it needs, and drops them when their time is over"
         )
-    return Difference(Aspect.JOIN, title, "Rows that only the new interval needs are gone already")
+    return Difference(Aspect.JOIN, title, "Rows that only the new interval needs are already gone")
 
 
 def _shown(bounds: tuple[int, int] | None) -> str:

@@ -17,9 +17,8 @@ class Difference(Struct, frozen=True):
     """A difference between OLD and NEW, in words.
 
     ``holds`` is why OLD's state is wrong under NEW's meaning; empty if it is right, and only the output before the
-    restore follows OLD (``since`` says so). ``output`` says that other rows come out after the restore, which matters
-    to operators that keep them. ``parts`` are there where what is kept could be rewritten for NEW, one thing beside the
-    other.
+    restore follows OLD (``since`` says so). ``output`` says that the operator emits other rows after the restore, which matters
+    to operators that keep them. ``parts`` is set if the kept things could be rewritten for NEW.
     """
 
     aspect: Aspect
@@ -67,7 +66,7 @@ def conditions(old: Rows, new: Rows, words: Words) -> Iterator[Difference]:
         yield Difference(
             Aspect.ROWS,
             "its rows come from another part of the query",
-            "What it kept is of the rows that it read before",
+            "Its state comes from the rows that it read before",
         )
         return
     before, after = (traced(rows, lambda branch: sorted(branch.conditions, key=repr)) for rows in (old, new))
@@ -80,8 +79,8 @@ def conditions(old: Rows, new: Rows, words: Words) -> Iterator[Difference]:
     elif gone and come:
         title = f"the rows that it reads were WHERE {gone} and are WHERE {come}"
     else:
-        title = f"its rows no longer have to meet {gone}" if gone else f"its rows have to meet {come} now"
-    yield Difference(Aspect.ROWS, title, "What it kept is of the rows that the old condition let through")
+        title = f"its rows no longer have to meet {gone}" if gone else f"its rows now have to meet {come}"
+    yield Difference(Aspect.ROWS, title, "Its state comes from the rows that met the old condition")
 
 
 def _where(conditions: set[Expression], lineage: Lineage) -> str:
@@ -99,15 +98,15 @@ def keys(old: Traced, new: Traced, words: Words, what: str) -> Iterator[Differen
         yield Difference(
             Aspect.KEYS,
             _moved(what, was, now),
-            "What it kept for a value of the old key goes on for the same value of the new key",
+            "The state of a value of the old key goes on for the same value of the new key",
         )
 
 
 class Stored(Struct, frozen=True):
     """The rows that are kept as a whole: ``states`` hold them, None if that is not told.
 
-    ``found`` tells that a row is found by its key or its time, and not by being equal to the one that takes it back; ``marks``
-    that no row is kept, but that there was one, how many, or what they add up to.
+    ``found`` says that a row is found by its key or its time, not by equality with the row that retracts it. ``marks`` says
+    that no row is kept, only a mark that there was one, or their number, or their sum.
     """
 
     rows: Rows
@@ -124,7 +123,7 @@ def kept(old: Stored, new: Stored, words: Words, which: str = "the rows") -> Ite
     yield Difference(
         Aspect.ROWS,
         _columns_moved(f"{which} that it keeps", before, after, words),
-        "The rows that it kept have the old columns, and are taken for the new ones",
+        "Its rows have the old columns, and are read as the new ones",
         parts=parts_of_rows(old, new, words),
     )
 
@@ -172,7 +171,7 @@ def watermarks(old: Rows, new: Rows, words: Words) -> Iterator[Difference]:
             Aspect.WINDOW,
             _moved("the watermark", was, now),
             "",
-            "What waits for the time to pass goes on; rows count as late by the new watermark from now on",
+            "Waiting rows go on waiting; from now on the new watermark decides which rows are late",
             output=False,
         )
 

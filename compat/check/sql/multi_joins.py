@@ -14,7 +14,7 @@ from compat.check.sql.nodes import ExecNode, read
 from compat.check.sql.rows import Lineage, Rows, Traced, at, picked
 from compat.state.model.operators import Operator
 
-_OUTPUT_ONLY = "What it kept is as NEW needs it; what it put out before the savepoint stays as OLD had it"
+_OUTPUT_ONLY = "Its state is right for NEW; its output before the savepoint stays as OLD wrote it"
 """It keeps rows and how often each came, and counts partners anew for each row that comes: no rule of its own is in that."""
 
 
@@ -61,9 +61,11 @@ class MultiJoin(Struct, frozen=True):
         if self.equal != new.equal or len(self.sides) != len(new.sides):
             was, now = (_equalities(one.equal, side) for one, side in ((self, words.old), (new, words.new)))
             title = f"it joined on {was} and joins on {now}"
-            yield Difference(Aspect.KEYS, title, "The rows that it kept are filed under the old key")
+            yield Difference(Aspect.KEYS, title, "Its rows are kept under the old key")
         elif self.unique != new.unique:
-            yield Difference(Aspect.KEYS, "other columns are unique in its rows", "It kept its rows by the old ones")
+            yield Difference(
+                Aspect.KEYS, "other columns are unique in its rows", "Its rows are kept by the old unique columns"
+            )
 
 
 def _equalities(equal: tuple[Traced, ...], lineage: Lineage) -> str:

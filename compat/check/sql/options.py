@@ -97,7 +97,7 @@ class Marks(msgspec.Struct, frozen=True):
         try:
             return msgspec.json.encode(self._marked(msgspec.json.decode(node))).decode()
         except msgspec.MsgspecError:
-            return node  # whoever reads it finds that it is none
+            return node  # its reader finds the error
 
     def _marked(self, given: Any) -> Any:
         if isinstance(given, list):
@@ -136,8 +136,8 @@ def marks_of(old: Mapping[str, str], new: Mapping[str, str]) -> tuple[Marks, Mar
 def depends_on_zone(given: Mapping[str, Any]) -> bool:
     """True for an expression, or a window, whose meaning depends on the time zone of the session.
 
-    From the planner's ``BuiltInMethods`` that take a ``TimeZone``, the rules of casts that ask for the zone of the session, and
-    ``TimeWindowUtil``, by which windows over instants begin.
+    Sources: the planner's ``BuiltInMethods`` that take a ``TimeZone``, the rules of casts that use the session's zone, and
+    ``TimeWindowUtil``, which gives the start of windows over instants.
     """
     if "timeAttributeType" in given:
         return _is_instant(given["timeAttributeType"])

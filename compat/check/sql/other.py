@@ -39,7 +39,7 @@ class Pattern(Struct, frozen=True):
         yield from conditions(self.rows, new.rows, words)
         if self.content != new.content:
             title = "its pattern, its conditions or its measures changed"
-            yield Difference(Aspect.PATTERN, title, "The matches that had begun were begun by the old pattern")
+            yield Difference(Aspect.PATTERN, title, "Its partial matches began with the old pattern")
         elif self.by == new.by:
             yield from kept(Stored(self.rows), Stored(new.rows), words, "the rows of its matches")
 
@@ -70,9 +70,7 @@ class Sessions(Struct, frozen=True):
     def differences(self, new: Meaning, words: Words) -> Iterator[Difference]:
         """The differences to NEW's sessions."""
         assert isinstance(new, Sessions)
-        holds = (
-            "" if not new.read else "Sessions that were open are of the old key, and so are their beginnings and ends"
-        )
+        holds = "" if not new.read else "Open sessions have the old key, and so do their beginnings and ends"
         since = "Rows that it kept come out with the sessions of the old key"
         for one in keys(self.by, new.by, words, "the key of its sessions"):
             yield replace(one, holds=holds, since=since, output=False)
@@ -113,7 +111,7 @@ class Sorted(Struct, frozen=True):
         if (self.order, self.directions) != (new.order, new.directions):
             was, now = words.both(self.order, new.order)
             first = [{one[:1] for one in side.order} for side in (self, new)]
-            holds = "" if first[0] == first[1] else "The rows that it kept are filed by the old time"
+            holds = "" if first[0] == first[1] else "Its rows are kept under the old time"
             since = "The rows that it kept are sorted by the new order when they go on"
             yield Difference(Aspect.RANK, f"its ORDER BY was {was} and is {now}", holds, since)
 
@@ -163,7 +161,7 @@ class Whole(Struct, frozen=True):
         """Whether anything is different."""
         assert isinstance(new, Whole)
         if self.content != new.content or self.sides != new.sides:
-            yield Difference(Aspect.UNKNOWN, "what it does changed", "Whether its state means the same is not known")
+            yield Difference(Aspect.UNKNOWN, "what it does changed", "It is unknown whether its state means the same")
 
 
 def whole(operator: Operator, text: str, lineage: Lineage) -> Meaning:
@@ -181,5 +179,5 @@ class Unlisted(Struct, frozen=True):
     def differences(self, new: Meaning, words: Words) -> Iterator[Difference]:
         """That nothing is known of it, even where all that it says is as before."""
         assert isinstance(new, Unlisted)
-        title = f"what the operators of a {self.kind} keep is not known"
+        title = f"the state of the operators of a {self.kind} is unknown"
         yield Difference(Aspect.UNKNOWN, title, "This version of the check does not know such operators")

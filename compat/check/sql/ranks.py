@@ -80,7 +80,7 @@ class Rank(Struct, frozen=True):
             yield self._range_change(new)
         if self.strategy.type != new.strategy.type or self.unique != new.unique:
             title = f"it kept its rows by the strategy {self.strategy.type} and keeps them by {new.strategy.type}"
-            yield Difference(Aspect.RANK, title, "The rows that it kept are filed in the old way")
+            yield Difference(Aspect.RANK, title, "Its rows are kept in the old form")
         yield from conditions(self.rows, new.rows, words)
         if (self.by, self.order, self.window) == (new.by, new.order, new.window):
             yield from kept(self.stored, new.stored, words)
@@ -97,7 +97,7 @@ class Rank(Struct, frozen=True):
     def _range_change(self, new: Rank) -> Difference:
         title = f"it kept the ranks {_shown(self.range)} and is to keep the ranks {_shown(new.range)}"
         if self.range.type != new.range.type or self.range.end_index != new.range.end_index:
-            return Difference(Aspect.RANK, title, "It kept as many rows as the old bound asked for")
+            return Difference(Aspect.RANK, title, "It kept only the rows within the old bound")
         larger = (new.range.end or 0) > (self.range.end or 0)
         if self.strategy.type == _ALL_ROWS and self.window is None:
             since = "It kept all rows, and counts them anew; rows that it put out before are not taken back"
@@ -106,7 +106,8 @@ class Rank(Struct, frozen=True):
             return Difference(
                 Aspect.RANK,
                 title,
-                f"The ranks up to {self.range.end} go on; those behind begin with what comes from now on: their rows are gone",
+                f"The ranks up to {self.range.end} go on; the rows of later ranks are gone, so these ranks begin with new "
+                "rows",
             )
         if not (new.numbered or self.stored.marks) and self.window is None and new.range.end != self.range.end:
             return Difference(
@@ -304,7 +305,7 @@ class Materialized(Struct, frozen=True):
             yield from keys(self.unique, new.unique, words, "what is unique in its rows")
         if self.cut != new.cut:
             title = f"texts that are longer than their column were kept by {self.cut or 'none'} and are by {new.cut or 'none'}"
-            yield Difference(Aspect.ROWS, title, "A change of a row that it kept is not known as one of that row")
+            yield Difference(Aspect.ROWS, title, "It does not recognise a change of a kept row as a change of that row")
 
 
 class Nothing(Struct, frozen=True, kw_only=True):
@@ -337,8 +338,8 @@ class Begun(Struct, frozen=True):
             elif self.columns != new.columns:
                 title = f"it writes other columns into {self.table}"
             elif not names:
-                title = f"which table {self.table} is, nothing tells: its options are not in the plan"
-        yield Difference(Aspect.UNKNOWN, title, "What it has begun to write may be of another table than NEW's")
+                title = f"it is unknown which table {self.table} is: its options are not in the plan"
+        yield Difference(Aspect.UNKNOWN, title, "Its unfinished output may belong to another table than NEW's")
 
 
 def materialized(operator: Operator, text: str, lineage: Lineage) -> Meaning:

@@ -175,8 +175,8 @@ class Lineage:
         """Columns of tables are known by their source's id, or by what ``tables`` gives for it. ``computed`` are the computed
         columns that have a name.
 
-        Columns that come out of a state are known by their place, and with ``through`` by what they are: as they were in the
-        rows that were kept, where those are handed on as a whole, or what was added up.
+        Columns that come out of a state are identified by their place. With ``through`` they are identified by their meaning:
+        the column of the kept rows, if rows are passed on as a whole, or the aggregated value.
         """
         self._program, self._through = program, through
         self._tables = tables or {}

@@ -27,9 +27,9 @@ _PARTS = ("step", "slide", "size", "maxSize", "gap", "offset")
 class Window(Struct, frozen=True):
     """A window: its kind and sizes, the time that it goes by, and whether that is event time.
 
-    ``sliced`` tells windows that keep one accumulator for each slice of time, under the slice's end, from windows that are
-    kept by their own bounds (Flink: ``SliceAssigner``, ``TimeWindow``). ``attached`` tells windows that the rows have already,
-    from a part of the query before: what is kept for them is one number for a window.
+    ``sliced`` is true for windows with one accumulator for each slice of time, kept under the slice's end, and false for
+    windows kept under their own bounds (Flink: ``SliceAssigner``, ``TimeWindow``). ``attached`` is true if an earlier part of
+    the query gave the rows their windows: then one number is kept for each window.
     """
 
     kind: str
@@ -106,7 +106,7 @@ def window_changes(
         yield Difference(
             Aspect.WINDOW,
             f"its windows went by {was} and go by {now}",
-            "The windows that were open at the savepoint hold rows by the old time",
+            "Windows that are open at the savepoint hold rows by the old time",
         )
     if (old.kind, old.sizes, old.event_time, old.under) == (new.kind, new.sizes, new.event_time, new.under):
         return
@@ -125,7 +125,7 @@ def window_changes(
         yield Difference(Aspect.WINDOW, title, _SLICES)
 
 
-_SLICES = "The windows that were open at the savepoint were filled by the old rule, and are read by the new one"
+_SLICES = "Windows that are open at the savepoint were filled by the old rule, and are read by the new one"
 
 
 def _fewer_slices(old: Window, new: Window) -> bool:

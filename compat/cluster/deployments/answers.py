@@ -1,4 +1,5 @@
-"""Answers about deployments over HTTP: what the cluster sends, and its clients read. Times are milliseconds since 1970."""
+"""Answers about deployments over HTTP: records that the cluster sends and its clients read. Times are milliseconds since
+1970."""
 
 from __future__ import annotations
 
@@ -16,8 +17,8 @@ class StepTaken(msgspec.Struct, frozen=True):
 
 
 class DeploymentSummary(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
-    """A deployment as ``/deployments/:id`` shows it. ``runs`` is the job that runs after its end, ``checked`` the digest of the
-    state that a recipe makes and that was checked."""
+    """A deployment as ``/deployments/:id`` shows it. ``runs`` is the job that runs after the deployment has ended. ``checked``
+    is the digest of the checked state that a recipe makes."""
 
     id: str
     job: str

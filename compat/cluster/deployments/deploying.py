@@ -2,7 +2,7 @@
 
 Each round of the dispatcher looks at each deployment. The database records the steps done; the next step follows from
 these and from the state of its jobs. Every step is idempotent, as the ids of what it creates were chosen before. So a
-dispatcher may be killed between any two of them, and the next one goes on. Flink's Kubernetes operator
+dispatcher may be killed between any two steps, and the next dispatcher goes on. Flink's Kubernetes operator
 does the same with ``upgradeMode: savepoint`` and its rollbacks.
 """
 
@@ -54,10 +54,10 @@ class UnderWay(DeploymentRefused):
 
 
 class Situation(msgspec.Struct, frozen=True, kw_only=True):
-    """The situation of a job: the running one, or else the last one that ended, and the snapshot to continue from.
+    """The situation before an upgrade: the running job, or else the last one that ended, and the snapshot to continue from.
 
-    ``unclear`` says why a new one would start without the state that the last one had, ``stateless`` why there is no
-    state to begin with. ``open`` is a deployment that has not ended.
+    ``unclear`` says why a new job would start without the state of the last one; ``stateless`` says why there is no state.
+    ``open`` is a deployment that has not ended.
     """
 
     runs: ClusterJob | None = None
@@ -76,14 +76,14 @@ class Situation(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Judgement(msgspec.Struct, frozen=True, kw_only=True):
-    """The gate's answer: the number of the version in the registry, and a sentence; neither without a registry."""
+    """The gate's answer: the number of the version in the registry, and a sentence. Without a registry both are missing."""
 
     version: int | None = None
     sentence: str = ""
 
 
 class Deployed(msgspec.Struct, frozen=True, kw_only=True):
-    """The answer to the request for a deployment: the deployment, None for nothing, and the registry's answer."""
+    """The answer to the request for a deployment: the deployment, or None if nothing is deployed, and the registry's answer."""
 
     deployment: Deployment | None = None
     sentence: str = ""
@@ -122,7 +122,7 @@ class _Health:
 class Deploying:
     """The deployments of a cluster, as its dispatcher advances them.
 
-    ``rests`` tells of a job that holds slots whether its process is known to have ended. All but :meth:`judge` is called with
+    ``rests`` says whether the process of a job that holds slots has ended for certain. Call all methods but :meth:`judge` with
     the dispatcher's lock.
     """
 
@@ -147,7 +147,7 @@ class Deploying:
 
     @property
     def held(self) -> frozenset[str]:
-        """The same, with the jobs whose state the next deployment continues: they stay, however long ago they ended."""
+        """The jobs that must stay: the needed ones, and those whose state the next deployment continues, however old."""
         last = (each for each in self.deployments.latest() if each.step.over)
         return self.needed.union(id for each in last for id in ([each.runs] if each.runs else [each.new, each.back]))
 
@@ -180,7 +180,7 @@ class Deploying:
         return replace(self._left(known[0], last), open=open)
 
     def judge(self, request: DeploymentRequest, submission: Submission, situation: Situation) -> Judgement:
-        """The gate's answer on a new version. Takes time, so it is called without the dispatcher's lock. Raises GateClosed."""
+        """The gate's answer on a new version. It takes time, so call it without the dispatcher's lock. Raises GateClosed."""
         starts_empty = situation.runs is None and submission.savepoint is None and not submission.fresh
         if starts_empty and situation.unclear:
             raise GateClosed(situation.unclear)
@@ -253,9 +253,9 @@ class Deploying:
         )
 
     def round(self) -> frozenset[str]:
-        """Take the next step of each deployment; gives the jobs that get their slots before all others.
+        """Take the next step of each deployment; gives the jobs that get slots first.
 
-        These take the place of one that had some. Raises LeadershipLost.
+        Each of these replaces a job that had slots. Raises LeadershipLost.
         """
         open = self.deployments.open()
         for deployment in open:
@@ -410,7 +410,7 @@ class Deploying:
         submission = self.folder.submission(id)
         if deployment.savepoint is not None:
             submission = msgspec.structs.replace(submission, savepoint=deployment.savepoint, claim=False, fresh=False)
-            if id == deployment.back:  # what it once began with was moved then
+            if id == deployment.back:  # its first state was moved then
                 submission = msgspec.structs.replace(submission, recipe=None, checked=None)
             self.folder.keep(id, submission.encoded())
         self.jobs.add(

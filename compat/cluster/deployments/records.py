@@ -1,4 +1,4 @@
-"""Upgrades of jobs in the cluster's database: how far each is, and the steps that it has taken."""
+"""Upgrades of jobs in the cluster's database: the progress of each, and the steps that it has taken."""
 
 from __future__ import annotations
 
@@ -74,13 +74,13 @@ class Taken(Struct, frozen=True, kw_only=True):
 
 
 class Deployment(Struct, frozen=True, kw_only=True):
-    """The upgrade of a job from one program to the next. Times are in seconds, points of time since 1970.
+    """The upgrade of a job from one program to the next. Times are in seconds since 1970, durations in seconds.
 
-    ``job`` is the name that is upgraded, ``fingerprint`` that of the program. ``old`` is the job that runs before, None for
-    none, ``new`` the one that takes its place, ``back`` the one that the old program becomes where that fails: their ids are
-    chosen before anything is done, so that what was done is known again. ``savepoint`` is where the new one begins. ``version``
-    is the number that the registry gave it. ``since`` is when the step was begun. ``checked`` is the digest of the old job's
-    plan as a recipe makes it, where its state is moved: the new one starts from that, and from nothing else.
+    ``job`` is the job's name, ``fingerprint`` the program's. ``old`` is the id of the job that runs before, or None; ``new`` is
+    the job that replaces it; ``back`` is the job that runs the old program again if ``new`` fails. The ids are chosen before
+    the first step, so that a finished step is recognised later. ``savepoint`` is the one that ``new`` starts from. ``version``
+    is its number in the registry. ``since`` is the time when the step began. If a recipe moves the state, ``checked`` is the
+    digest of the old job's plan after the recipe, and ``new`` starts from that state only.
     """
 
     id: str
@@ -110,7 +110,7 @@ class Deployment(Struct, frozen=True, kw_only=True):
 
     @property
     def runs(self) -> str | None:
-        """The job that runs after its end; None for none, and before."""
+        """The job that runs after the deployment has ended; None before that, or if no job runs."""
         match self.step:
             case Step.DEPLOYED | Step.NOT_PROMOTED:
                 return self.new
@@ -122,12 +122,12 @@ class Deployment(Struct, frozen=True, kw_only=True):
 
     @property
     def end(self) -> str:
-        """The id of the request that ends a new job that does not come up."""
+        """The id of the request that ends a new job which fails to start."""
         return derived(self.id, "end")
 
 
 class Started(Struct, frozen=True, kw_only=True):
-    """The deployment that started a job, and the number that the registry gave the version that runs in it, None for none."""
+    """The deployment that started a job, and the job's version number in the registry, or None."""
 
     deployment: Deployment
     version: int | None
@@ -196,7 +196,7 @@ class Deployments:
         savepoint: str | None,
         checked: str | None = None,
     ) -> Deployment:
-        """A new deployment, which begins with the stop of the old job, or with the start of the new one where none runs."""
+        """Add a deployment. It begins with the stop of the old job, or with the start of the new one if none runs."""
         now = time.time()
         step = Step.STARTING if old is None else Step.STOPPING
         with self._jobs.leading() as connection:
@@ -227,7 +227,7 @@ class Deployments:
         return self.get(id)[0]
 
     def get(self, id: str) -> list[Deployment]:
-        """The deployment of that id, or none."""
+        """The deployment with this id, or None."""
         with self._jobs.reading() as connection:
             return [_of(row) for row in connection.execute(select(_deployments).where(_deployments.c.id == id))]
 
@@ -258,7 +258,7 @@ class Deployments:
             return [_of(row) for row in rows]
 
     def started(self, jobs: Collection[str]) -> dict[str, Started]:
-        """Which deployments started jobs, by the ids of these, as far as they were deployed."""
+        """The deployments that started jobs, by the ids of the jobs; jobs that were not deployed are missing."""
         if not jobs:
             return {}
         query = select(_deployments).where(or_(_deployments.c.new.in_(jobs), _deployments.c.back.in_(jobs)))
@@ -278,7 +278,7 @@ class Deployments:
             return [Taken(step=Step(row.step), at=row.at, message=row.message) for row in connection.execute(query)]
 
     def to(self, deployment: Deployment, step: Step, message: str = "", savepoint: str | None = None) -> None:
-        """Advance a deployment by a step, unless that was done already."""
+        """Advance a deployment by a step, unless it is done already."""
         now = time.time()
         changed: dict[str, Any] = {"step": step.value, "since": now}
         if message:

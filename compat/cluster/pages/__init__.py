@@ -1,8 +1,8 @@
 """The pages of a cluster, in the look of the service's (:mod:`compat.service.pages`).
 
-They show what everybody may look at, and have buttons for whoever may use them. A button that ends something leads to a page
-that asks; each sends a form, and so all works without scripts. Names, messages and logs are of programs: they are
-escaped where they are written, and what is long is cut.
+They show what everybody may see, and have buttons for people who may use them. A button that ends something leads to a page
+that asks first. Buttons send forms, so all pages work without scripts. Names, messages and logs come from programs: pages
+escape them, and cut long ones.
 """
 
 from __future__ import annotations

@@ -1,5 +1,4 @@
-"""Exceptions of sources and sinks: positions, splits and prepared transactions that another connector or version "
-"wrote."""
+"""Exceptions of sources and sinks whose positions, splits or prepared transactions another connector or version wrote."""
 
 from __future__ import annotations
 
@@ -7,8 +6,10 @@ import re
 
 from compat.diagnosis.entry import Entry, Proof
 
-_KEEP_CONNECTOR = "Keep the connector and its version, or give the source or sink another uid: it then starts "
-"without the old positions."
+_KEEP_CONNECTOR = (
+    "Keep the connector and its version, or give the source or sink another uid: it then starts without the old "
+    "positions."
+)
 
 ENTRIES = (
     Entry(

@@ -40,7 +40,7 @@ class Archive(Struct, frozen=True, kw_only=True):
 def archive_for(flink: FlinkDistribution, java: Java) -> Archive:
     """The archive of this class path and Java: an existing one, or one to make if the class path was used before."""
     if java.major < _ARCHIVES_FROM or any(not Path(jar).is_file() for jar in flink.classpath):
-        return Archive(options=("-Xshare:auto",))  # Java archives no classes of folders
+        return Archive(options=("-Xshare:auto",))  # Java archives no classes from folders
     # the JVM refuses an archive whose jars have changed
     archive = class_archive("classes", f"flink-{flink.version}-", (java.library, *flink.classpath))
     if archive.exists():

@@ -1,7 +1,7 @@
 """A built job under another default parallelism of the cluster: with other chains, and therefore other ids.
 
 Flink does not have to build it again. Operators without a set parallelism follow the default. An edge without a partitioner
-forwards between two of one parallelism, and rebalances between others (``StreamGraph.addEdgeInternal``).
+forwards between two operators of the same parallelism, and rebalances between others (``StreamGraph.addEdgeInternal``).
 """
 
 from __future__ import annotations

@@ -351,7 +351,7 @@ def main(arguments: list[str]) -> None:
             case Build() if isinstance(place, Crash):
                 answer = Ended(crash=place)
             case Build(program=program):
-                built, converters = [], Converters()  # what the program before held may go
+                built, converters = [], Converters()  # frees the objects of the last program
                 answer, built = _build(program, place, out)
                 os.write(sys.stderr.fileno(), PRINTED)
         commands.done()

@@ -334,7 +334,7 @@ def _holds_any(kind: Java) -> bool:
         return _holds_any(kind.getGenericComponentType())
     if isinstance(kind, java(f"{reflect}WildcardType")):
         return any(_holds_any(one) for one in kind.getUpperBounds())
-    return False  # a type variable that stands alone is told where its class is named
+    return False  # a lone type variable is reported with its class
 
 
 def _mine(cls: Java) -> UserClasses | None:

@@ -23,12 +23,11 @@ class ConnectorJar(Struct, frozen=True, kw_only=True):
     """A connector or format: its artifacts, of which the first with a fitting release is used.
 
     ``{flink}`` in the name of an artifact is the version of Flink that all its releases are for.
-    ``beside`` are artifacts that are taken with it where they have the same release, ``newer`` others that it needs in
-    a later
-    version than it asks for. ``names`` are its names in SQL, ``packages`` the packages of its classes. A ``whole`` jar
-    needs no other. ``known`` are releases: of one that is released with
-    Flink (``of_flink``) none, of others each with the version of Flink behind it, or for any Flink of the first API.
-    A ``distributed`` one is in Flink's own distribution, in ``lib`` or ``opt``.
+    ``beside`` are artifacts that are taken with it if they have the same release; ``newer`` are others that it needs in a later
+    version than it declares. ``names`` are its names in SQL, ``packages`` the packages of its classes. A ``whole`` jar needs no
+    other. ``known`` are its releases, with the version of Flink at the end of each name, or without one for any Flink of the
+    first API; empty if it is released with Flink (``of_flink``). A ``distributed`` jar is in Flink's own distribution, in
+    ``lib`` or ``opt``.
     """
 
     artifacts: tuple[str, ...]
@@ -306,9 +305,8 @@ def _named(artifact: str, flink: str) -> list[str]:
 def fitting(there: Sequence[str], flink: str, of_flink: bool = False) -> str | None:
     """The release for a version of Flink, or else for the latest earlier one of the same API; None if there is none.
 
-    ``3.2.0-1.19`` is for the Flink behind it, one that is released with Flink (``of_flink``) for that of its own
-    version, and
-    any other for every Flink.
+    ``3.2.0-1.19`` is for Flink 1.19. A jar that is released with Flink (``of_flink``) is for the Flink of its own version. Any
+    other is for every Flink.
     """
     wanted = parsed(flink)
     found: list[tuple[tuple[int, int], tuple[int, ...], str]] = []

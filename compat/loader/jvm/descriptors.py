@@ -251,7 +251,7 @@ class Askings:
         finally:
             self._running.pop()
 
-    # What code does, as the flow tells of it.
+    # The effects of the code in the flow.
 
     def read(self, one: FieldUse, of: Value) -> Value:
         """The possible values of a field: its value in the JVM if nothing changes it, and all values seen to be stored."""

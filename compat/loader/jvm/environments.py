@@ -1,8 +1,8 @@
 """The environment classes in which a program builds its jobs, generated with the assembler that Flink includes.
 
-One tells a listener of each operator before it does its work. Those that a program makes for itself are of it too, a
-``LocalStreamEnvironment`` or a ``RemoteStreamEnvironment``: they stand in place of Flink's, which are not made where a
-client runs the program, and give their jobs to the executors that they are told.
+Each environment reports every operator to a listener before it adds it. An environment that the program makes itself, a
+``LocalStreamEnvironment`` or a ``RemoteStreamEnvironment``, is of this class, too. These replace Flink's, which a client
+refuses to make, and pass their jobs to the given executors.
 """
 
 from __future__ import annotations

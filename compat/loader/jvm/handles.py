@@ -46,10 +46,9 @@ class Header(Struct, frozen=True):
 class OldOperator(Struct, frozen=True, kw_only=True):
     """An operator of OLD: its id, its max parallelism, and its states without values.
 
-    ``headers`` are those of the keyed state, each once, ``streams`` the operator state, complete if it is small.
-    ``versioned`` are values of the states that an operator reads by a ``SimpleVersionedSerializer`` of its own, by the
-    state's
-    name: they are not in ``streams``. ``enumerator`` is the state of a source's coordinator. ``only_rocksdb`` says that
+    ``headers`` are those of the keyed state, each once; ``streams`` is the operator state, complete if it is small.
+    ``versioned`` are the values, by the state's name, that an operator reads with its own ``SimpleVersionedSerializer``; they
+    are not in ``streams``. ``enumerator`` is the state of a source's coordinator. ``only_rocksdb`` says that
     its files are RocksDB's own. ``notes`` say what was left out.
     """
 
@@ -73,8 +72,8 @@ class OldOperator(Struct, frozen=True, kw_only=True):
 def emptied(savepoint: Savepoint, operator: OperatorState, loader: Java, *, hand_out: bool) -> OldOperator:
     """An operator without the values of its keyed state: reads the heads of its state files, and small ones whole.
 
-    The values of its operator state are in it if they are to be handed out to the operator, which may act on them: a
-    committer commits what it finds. Raises SavepointError for unreadable files, and Flink's exceptions for a header.
+    The values of its operator state are in it only if the operator is meant to get them. It may act on them: a committer
+    commits the values that it finds. Raises SavepointError for unreadable files, and Flink's exceptions for a header.
     """
     subtasks = operator.subtasks
     keyed = [handle for one in subtasks if one.managed_keyed for handle in with_headers(one.managed_keyed)]

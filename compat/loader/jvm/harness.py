@@ -157,8 +157,9 @@ class FailedAtFirstRead(OperatorFailed):
 def open_operator(made: Java, *, unconnected: bool = False) -> str | None:
     """Open an operator, and have it declare the states that wait for the first record: its trigger's, and the functions'.
 
-    Gives why it may keep more than that. A source is left closed: its reader would connect to the outside world. So is what
-    would start a Python process, and the function of one that is ``unconnected``: what it asks for is read from its code.
+    Gives the reason why it may keep more states. A source stays closed, because its reader would connect to the outside world.
+    An operator that would start a Python process stays closed, too, and so does the function of an operator that is
+    ``unconnected``: its states are read from its code.
     Raises FailedAtFirstRead.
     """
     operator = operator_of(made)

@@ -158,8 +158,8 @@ class FlinkLoading:
     def _behind_last_job(self, failure: Failure | None, outcome: JvmOutcome) -> tuple[str, ...]:
         """What is to be said of a program that fails when its jobs are submitted, as it would with PyFlink; empty for others.
 
-        So it does where it asks for what PyFlink of the version lacks, or executes an environment in which nothing is left: up
-        to there all goes as it would.
+        The same holds if it uses something that this version's PyFlink lacks, or executes an empty environment: up to that line
+        it runs as in reality.
         """
         if failure is None or not outcome.jobs or not isinstance(self._program, PyFlinkProgram):
             return ()

@@ -119,10 +119,9 @@ class PythonWindow(Struct, frozen=True, kw_only=True):
 class PythonFunction(Struct, frozen=True, kw_only=True):
     """The Python function of an operator of PyFlink's DataStream API. ``unknown`` says why its states could not be found.
 
-    ``adapter`` is the class that PyFlink wraps around the function, which tells the call. ``key_type`` is that of the
-    row that
-    PyFlink has for a key, None for an operator without keys. ``reduces`` tells of a reduce that
-    PyFlink builds in, whose state has another name at every start.
+    ``adapter`` is the class that PyFlink wraps around the function; it shows which call was made. ``key_type`` is the type of
+    the row that PyFlink makes for a key, None for an operator without keys. ``reduces`` marks PyFlink's own reduce, whose state
+    has another name at every start.
     """
 
     name: str
@@ -149,7 +148,7 @@ WindowFunction = Literal["reduce", "aggregate", "process"]
 class Window(Struct, frozen=True, kw_only=True):
     """How an operator cuts windows and ends them; assigner, trigger and evictor as text with what they were made with.
 
-    ``lateness`` is in milliseconds. ``function`` is what the windows hold: one value that each record is folded into, or all
+    ``lateness`` is in milliseconds. ``function`` says what the windows hold: one value that combines all records, or the
     records.
     """
 
@@ -166,8 +165,8 @@ class Window(Struct, frozen=True, kw_only=True):
 class Traits(Struct, frozen=True, kw_only=True):
     """The behaviour of an operator, from the objects that the program gave to it.
 
-    ``timers`` is whether the function's code registers any, None if that cannot be told. ``bounds`` are those of an interval
-    join, in milliseconds. ``ends`` is whether it is a source whose records come to an end.
+    ``timers`` says whether the function's code registers timers, None if unknown. ``bounds`` are those of an interval join, in
+    milliseconds. ``ends`` says whether it is a source that ends.
     """
 
     window: Window | None = None
@@ -190,10 +189,9 @@ class EdgeId(Struct, frozen=True, kw_only=True):
 class Node(Struct, frozen=True, kw_only=True):
     """A StreamNode, with the id that its operator has in the JobGraph.
 
-    ``operator_id`` is what a savepoint calls the operator: ``user_hash`` if there is one, else ``generated_id``. ``vertex`` is
-    the JobVertex that runs it, ``source`` the line of the user's code that made it. ``called`` are the user's functions
-    that an operator of a query calls. ``drawn`` is the method that gives its
-    uid, if that is another one at each start.
+    ``operator_id`` is the operator's id in a savepoint: ``user_hash`` if there is one, else ``generated_id``. ``vertex`` is the
+    JobVertex that runs it, ``source`` the line of the user's code that made it. ``called`` are the user's functions that an
+    operator of a query calls. ``drawn`` is the method that gives its uid, if the uid differs at each start.
     """
 
     id: int
@@ -301,11 +299,11 @@ class GraphSettings(Struct, frozen=True, kw_only=True):
 class Job(Struct, frozen=True, kw_only=True):
     """A job that a program submitted: the StreamGraph, the JobGraph, and the savepoint that it would write when empty.
 
-    ``savepoint`` is Flink's ``_metadata`` with every operator's states in it and not one value, ``samples`` are made-up
-    values of states that code of the program writes. ``exec_plan`` is the JSON
-    that ``COMPILE PLAN`` writes, of a job in SQL, and ``statements`` are those that made it. ``python`` tells of a program
-    in Python, ``parallelism_given`` that somebody set the default parallelism: the program, or an option. ``alone`` tells
-    that the program made an environment of its own, ``variables`` are those of the environment of this process that it read.
+    ``savepoint`` is Flink's ``_metadata`` with the states of every operator, but no values. ``samples`` are made-up values of
+    states that the program's own code writes. For a job in SQL, ``exec_plan`` is the JSON that ``COMPILE PLAN`` writes, and
+    ``statements`` are the statements that made it. ``python`` marks a program in Python; ``parallelism_given`` says that the
+    program or an option set the default parallelism. ``alone`` says that the program made its own execution environment;
+    ``variables`` are the environment variables that it read.
     """
 
     name: str
@@ -328,10 +326,10 @@ class Job(Struct, frozen=True, kw_only=True):
 class Crash(Struct, frozen=True, kw_only=True):
     """Why a program gave no job, or none more: an exception, with the user's own frames, innermost first.
 
-    ``hint`` says what to do, ``option`` is the option to add for that, ``command`` one to run first; ``lacks`` is what a
-    program in Python was not given.
-    ``refused`` tells that Flink refuses the job that the program submitted, ``without_main`` that the class to run is missing.
-    ``settings`` are files that the class path lacks, and whose settings the program hands to connectors as a whole.
+    ``hint`` says what to do, ``option`` is the option to add for that, ``command`` a command to run first; ``lacks`` is the
+    missing input of a program in Python. ``refused`` says that Flink refuses the submitted job, ``without_main`` that the class
+    to run is missing. ``settings`` are files that the class path lacks, and whose settings the program passes to connectors as
+    a whole.
     """
 
     type: str
@@ -370,8 +368,8 @@ PRINTED = b"\0\1said\n"
 class Ended(Struct, frozen=True, kw_only=True, tag="ended"):
     """The last message about a program: it came to its end, with a crash if it raised an exception.
 
-    ``missed`` are the variables of the environment that it asked for in vain, with the lines. ``absent`` are modules that are
-    not installed and that building the job used nothing of, ``former`` calls that PyFlink has no more and that change nothing.
+    ``missed`` are the missing environment variables that it asked for, with the lines. ``absent`` are modules that are not
+    installed, and not needed to build the job. ``former`` are calls that PyFlink no longer has and that change nothing.
     """
 
     crash: Crash | None = None
@@ -388,9 +386,8 @@ Resolved = Literal["as-is", "reconfigured", "after-migration", "incompatible", "
 class Part(Struct, frozen=True, kw_only=True):
     """A serializer of OLD's state beside NEW's: the result of ``resolveSchemaCompatibility``, or why it failed.
 
-    Kryo's serializer of Flink 2 does not say that it is another Kryo than that of Flink 1: ``other-kryo`` does.
-
-    ``lost`` are the fields of POJOs in it that the classes of NEW do not have where OLD's had them, by class and name.
+    Flink 2 has another Kryo than Flink 1, but its Kryo serializer does not say so: ``other-kryo`` does. ``lost`` are the fields
+    of POJOs in it that OLD's classes had and NEW's lack, by class and name.
     """
 
     name: str
@@ -426,8 +423,8 @@ class RestoreFailure(Struct, frozen=True, kw_only=True):
 class RestoreAttempt(Struct, frozen=True, kw_only=True):
     """A restore on a state backend; ``any`` stands for what fails before there is one.
 
-    ``at_first_read`` tells of a failure that the backend shows when it reads a value, not at the restore, ``for_values`` of one
-    that the operator's own state before the first record shows as well.
+    ``at_first_read`` marks a failure when the backend reads a value, not at the restore. ``for_values`` marks one that occurs
+    even with the operator's own state before the first record.
     """
 
     backend: Backend
@@ -439,11 +436,11 @@ class RestoreAttempt(Struct, frozen=True, kw_only=True):
 class StateReading(Struct, frozen=True, kw_only=True):
     """The real values of a state that were restored on a backend and read: how many, and the first that failed.
 
-    ``failure`` is how that one did, ``at`` when that shows (``moved``: never, its fields have other values;
-    ``unfit``: when somebody takes out what a field holds, which is not what it declares), ``key_group`` where it is,
-    ``key`` its key in words, or the timer. ``made_up`` tells that it is no real one. A state without a name
-    stands for all of an operator, where the one that fails cannot be told. What comes behind a failure is not read. ``used`` is
-    when the last of the values with a time to live was used, in milliseconds since 1970.
+    For the first failed value, ``failure`` is the error and ``at`` the time of the failure (``moved``: never, its fields have
+    other values; ``unfit``: when a field is used whose content differs from its declaration). ``key_group`` is its place,
+    ``key`` its key in words, or the timer; ``made_up`` says that it is not a real value. If the failing state is unknown, a
+    state without a name stands for all states of the operator. Values after a failure are not read. ``used`` is the last use of
+    a value with a time to live, in milliseconds since 1970.
     """
 
     backend: Backend
@@ -461,8 +458,7 @@ class StateReading(Struct, frozen=True, kw_only=True):
 class Rehearsal(Struct, frozen=True, kw_only=True):
     """The restore of the real state of an operator, as far as the limit allows: what was read, and how much there was.
 
-    ``misplaced`` is how many values were met in another key group than the hash of their key says now, where nobody looks for
-    them.
+    ``misplaced`` is the number of values in another key group than their key's present hash gives, where no lookup finds them.
     """
 
     states: tuple[StateReading, ...] = ()
@@ -521,8 +517,8 @@ Message = Restored | Converted | Submitted | Stuck | Ended
 class JarProgram(Struct, frozen=True, kw_only=True, tag="jar"):
     """A jar with the class whose ``main`` is to be run; the manifest names it if ``main_class`` is None.
 
-    ``before`` is a folder whose files are found before those in the jar, ``after`` are folders whose files are found where no
-    jar has them. ``environment`` are variables that it gets.
+    The class path has the folder ``before`` in front of the jars, and the folders ``after`` behind them. ``environment`` are
+    the program's environment variables.
     """
 
     path: str
@@ -609,8 +605,8 @@ class Restore(Struct, frozen=True, kw_only=True, tag="restore"):
     """A task of the child: restore OLD's state into a job of the program that it has built last.
 
     OLD's state is the savepoint or checkpoint in ``folder``, or the ``_metadata`` in ``metadata``, which names files there.
-    ``job`` is its place among the jobs of the program. ``limit`` is how many real values are restored; without one they are
-    those that stand in the heads of files, which are read in any case. ``samples`` are values that OLD's program made up.
+    ``job`` is the number of the job in the program. ``limit`` is the number of real values to restore; without it they are the
+    values in the heads of files, which are read anyway. ``samples`` are made-up values from OLD's program.
     """
 
     metadata: bytes = b""
@@ -623,11 +619,11 @@ class Restore(Struct, frozen=True, kw_only=True, tag="restore"):
 class Convert(Struct, frozen=True, kw_only=True, tag="convert"):
     """A task of the child: write values with the classes of a job of the program that it has built last.
 
-    ``new`` and ``old`` are snapshots of serializers, as ``writeVersionedSnapshot`` writes them, ``kind`` is that of the state,
-    or ``BROADCAST``: then a value is all of such a state, and ``keys`` is the snapshot for its keys, which stay;
-    ``classpath`` are OLD's jars, if its classes are to read the values. ``fields``, ``constants`` and ``without`` are those of
-    recipes, ``classes`` OLD's classes that have other names. ``flink`` are the jars of the Flink that reads the values, where
-    NEW's does not. With ``hashes`` the values are keys of NEW's, whose hash codes are wanted.
+    ``new`` and ``old`` are snapshots of serializers, as ``writeVersionedSnapshot`` writes them. ``kind`` is the state's kind.
+    With ``BROADCAST`` a value is a whole broadcast state, and ``keys`` is the snapshot for its keys, which stay the same.
+    ``classpath`` are OLD's jars, if OLD's classes have to read the values. ``fields``, ``constants`` and ``without`` are those
+    of recipes; ``classes`` are OLD's classes with other names in NEW. ``flink`` are the jars of the Flink that reads the
+    values, if that is not NEW's. With ``hashes`` the values are NEW's keys, and the answer has their hash codes.
     """
 
     job: int = 0

@@ -36,7 +36,7 @@ class _Around(Struct, frozen=True, kw_only=True):
     """What stands around an operator: the compiled job, and what is known of other nodes, by their ids.
 
     ``sides`` are the inputs that the taggers of a window join stand for, and ``origins`` the names of the sources that each
-    node hears of. ``line`` gives what reports call a line of the program.
+    node gets records from. ``line`` gives a program line's name in reports.
     """
 
     made: CompiledJob

@@ -72,10 +72,10 @@ class Setup(msgspec.Struct, frozen=True):
 class JvmOutcome(msgspec.Struct, frozen=True, kw_only=True):
     """The outcome of a program: the jobs it submitted, in order, and how it failed, if it did.
 
-    ``timed_out`` tells that it did not end in time; ``stuck`` are the lines where it stood then, ``waits`` is the call that it
-    waited for. ``restored`` are the answers to restores, in order: fewer than were asked for where one of them took too long or
-    ended the JVM. ``said`` is the end of what it printed as errors, ``missed`` are the variables of the environment that it
-    asked for in vain, with the lines. ``absent`` and ``former`` are those of :class:`compat.loader.jvm.messages.Ended`.
+    ``timed_out`` says that it did not end in time; ``stuck`` are the lines that it was in then, ``waits`` is the call that it
+    waited for. ``restored`` are the answers to restores, in order; there are fewer than requests if a restore took too long or
+    ended the JVM. ``said`` is the end of its error output; ``missed`` are the missing environment variables that it asked for,
+    with the lines. ``absent`` and ``former`` are those of :class:`compat.loader.jvm.messages.Ended`.
     """
 
     jobs: tuple[Job, ...]
@@ -137,8 +137,8 @@ class _Asked(msgspec.Struct, frozen=True):
 class JvmProcess:
     """A child process with one JVM that holds one Flink. It takes programs until it is closed, or until one ends it.
 
-    ``builds`` counts the programs that it was told to build; ``first`` is the outcome of the first of them.
-    Flink's classes put files that they want for a while into a folder that goes with the process.
+    ``builds`` counts the requested builds of programs; ``first`` is the outcome of the first. Temporary files of Flink's
+    classes are in a folder that is removed with the process.
     """
 
     def __init__(self, setup: Setup) -> None:
@@ -247,14 +247,16 @@ class JvmProcess:
             seconds += command.limit.seconds
         with self._changed:
             if not self._asked:
-                self._until = max(self._ready, time.monotonic()) + seconds  # what the start takes is not the program's
+                self._until = (
+                    max(self._ready, time.monotonic()) + seconds
+                )  # the start does not count as the program's time
             self._asked.append(_Asked(building, isinstance(command, Build), seconds))
         self._write(command)
 
     def _wait(self, building: Building) -> JvmOutcome | None:
         with self._changed:
             self._changed.wait_for(lambda: self._gone or all(one.building is not building for one in self._asked))
-            # Of what was still asked for when the process ended, it had come to the first at most.
+            # When the process ended, it had begun at most the first of the open requests.
             begun = bool(self._asked) and self._asked[0].building is building
         jobs, restored = tuple(building.jobs), tuple(building.restored)
         if building.ended is not None:
@@ -283,7 +285,7 @@ class JvmProcess:
             selector.register(result, selectors.EVENT_READ)
             selector.register(errors, selectors.EVENT_READ)
             while result in selector.get_map() and not self._is_late(len(pending)):
-                # What a program says is there before its end is told.
+                # A program's output is there before its end is reported.
                 for key, _ in sorted(selector.select(_PULSE), key=lambda one: one[0].fd == result):
                     chunk = os.read(key.fd, 1 << 20)
                     if not chunk:
@@ -323,7 +325,7 @@ class JvmProcess:
                 return
             building, is_build = self._asked[0].building, self._asked[0].is_build
             if building.stuck is not None:
-                return  # its process is being ended: what it says of that is no answer
+                return  # its process is being ended: its last words are no answer
             match message:
                 case Submitted(job=job) if is_build:
                     building.jobs.append(job)

@@ -86,8 +86,8 @@ def _detail(operator: Operator) -> Detail:
 def _exec_nodes(job: Job) -> dict[int, str]:
     """The nodes of the compiled plan, as JSON, by the operators that they made.
 
-    An operator's description begins with the number of its node, if names are short; else it is that of its node. Those that
-    a connector makes behind the last node of a query have no such description: they are of the sink that they lead to.
+    With short names, an operator's description begins with the number of its node; otherwise it is the node's description.
+    Operators that a connector adds after the last node of a query have no such description: they belong to their sink.
     """
     if job.exec_plan is None:
         return {}

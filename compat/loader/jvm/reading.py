@@ -38,8 +38,8 @@ Read = Mapping[str, Mapping[str, str]]
 class Reading(Struct, frozen=True):
     """The reading of samples of one operator of OLD by that of NEW, on the backends that restore its state without values.
 
-    ``converted`` are the states of which a serializer of NEW's says that it converts old values: in these, what a field
-    holds may be another thing on purpose. ``new`` is the state of NEW's operator before its first record.
+    ``converted`` are the states whose old values NEW's serializers convert: there, a field may have another content on purpose.
+    ``new`` is the state of NEW's operator before its first record.
     """
 
     operator: Configured

@@ -1,7 +1,7 @@
 """The rehearsal of a restore: OLD's real state, key group by key group, restored into NEW's operators, read and written once.
 
-Key groups are restored some at a time. Where that fails, ever smaller parts show the value that does it; its state is left
-out from there on, so that the others are still read.
+Key groups are restored in portions. If a portion fails, smaller and smaller parts lead to the value that fails. Its state is
+left out from then on, so that the other states are still read.
 """
 
 from __future__ import annotations

@@ -72,9 +72,9 @@ class Built(msgspec.Struct, frozen=True, kw_only=True):
 def restore(built: Built, savepoint: Savepoint, limit: Limit | None = None, samples: Sequence[Sample] = ()) -> Restored:
     """The restore of each operator of NEW that finds state of its id in OLD's savepoint.
 
-    Operators that run Python are left out: what they would read is known in their Python processes only. The savepoint is one
-    without the values of keyed state. What goes well is then tried with real values: as many as the limit allows, or
-    those in the heads of the files, and with the made-up ones of ``samples``.
+    Operators that run Python are left out: only their Python processes know how they read state. The savepoint has no values of
+    keyed state. Operators that restore are then tried with real values, up to the limit or those in the heads of the files, and
+    with the made-up values in ``samples``.
     """
     allowance = Allowance(limit)
     states = {one.id: one for one in savepoint.operators}

@@ -1,7 +1,7 @@
 """The properties that AWS's Managed Service for Apache Flink gives to a job, in the place where the job finds them.
 
-Its library, ``KinesisAnalyticsRuntime``, looks for the resource ``config.properties``, which names the file. The service has
-that library, so that most jars come without it.
+Its library, ``KinesisAnalyticsRuntime``, reads the resource ``config.properties``, which names the file. The service has that
+library, so most jars do not contain it.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Sample values of states with generic Avro records, for cases that empty states do not show and real ones may not contain.
 
-Flink reads a generic record by OLD's schema and writes it by NEW's, field by field at its position: a migration of RocksDB
-does that at the restore, the heap at the next checkpoint. A field that is new has no value at its position, and one behind a
-field that is gone gets the value of another. Samples go that way too.
+Flink reads a generic record by OLD's schema and writes it by NEW's, field by field at its position. RocksDB does this in the
+migration at the restore, the heap at the next checkpoint. A new field has no value at its position, and a field after a removed
+one gets the value of another. Samples are converted like that, too.
 """
 
 from __future__ import annotations

@@ -26,5 +26,5 @@ def offer_scala(loader: Java) -> None:
 def _found(loader: Java) -> Java:
     try:
         return java("java.lang.Class").forName(_FACTORY, True, loader).getDeclaredConstructor().newInstance()
-    except jpype.JException:  # there is none, or not for the Scala that is there
+    except jpype.JException:  # none, or not for this Scala
         return None

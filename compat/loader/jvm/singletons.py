@@ -1,7 +1,7 @@
 """Singleton objects, and how Kryo reads them: constants, and the ``object``s of Scala and Kotlin.
 
-Programs compare such objects by identity, as with ``match``, ``None`` and the end of a ``List``. Kryo writes their
-class and fields, and creates another object when it reads them. That is tested here with the serializer itself.
+Programs compare such objects by identity: in ``match``, with ``None``, and at the end of a ``List``. Kryo writes their class
+and fields, and creates another object when it reads them. This module tests that with the serializer itself.
 """
 
 from __future__ import annotations

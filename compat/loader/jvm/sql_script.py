@@ -97,7 +97,7 @@ def members(statement: SqlStatement) -> list[SqlStatement]:
 def executable(text: str) -> str:
     """A statement in the form for a table environment.
 
-    ``BEGIN STATEMENT SET; …; END;`` is known to the SQL client alone, which runs it as ``EXECUTE STATEMENT SET`` (Flink:
+    ``BEGIN STATEMENT SET; …; END;`` is a statement of the SQL client, which runs it as ``EXECUTE STATEMENT SET`` (Flink:
     ``CliClient``, ``BeginStatementSetOperation``).
     """
     return _CLIENTS_SET.sub("EXECUTE STATEMENT SET BEGIN ", text)

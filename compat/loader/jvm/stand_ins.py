@@ -1,6 +1,6 @@
 """Replacements for inputs that a jar's job gets where it runs, and that affect neither ids nor states.
 
-These are settings that the program passes to its connectors as a whole, and the streams that Decodable gives to a job.
+Stand-ins replace settings that the program passes to its connectors as a whole, and the streams that Decodable gives to a job.
 A note reports each.
 """
 

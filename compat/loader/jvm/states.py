@@ -62,8 +62,8 @@ _SCOPES: dict[str, Scope] = {
 class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
     """An operator's states, and the ``OperatorSubtaskState`` of Flink that holds them; None if it could not be made.
 
-    ``samples`` are made-up values of those that code of the program writes. ``unconnected`` tells that it was set up without
-    what may connect to the outside world.
+    ``samples`` are made-up values of the states that the program's own code writes. ``unconnected`` says that it was set up
+    without the parts that may connect to the outside world.
     """
 
     states: DeclaredStates

@@ -1,8 +1,8 @@
 """Operators set up without the parts that may connect to external systems: writers and committers of sinks, and open()
 of functions.
 
-The states of a sink are those that Flink's own operators declare for it: its writer and its committer are given nothing of
-which they could ask for state. The states of a function are read from its code instead.
+The states of a sink are those that Flink's own operators declare for it: its writer and its committer have no access to state
+themselves. The states of a function are read from its code instead.
 """
 
 from __future__ import annotations

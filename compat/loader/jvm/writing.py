@@ -39,7 +39,7 @@ def samples_of(operator: str, made: Java, states: Iterable[DeclaredState], take:
             written = take(of)
             _emptied(made, state)
         except _FAILURES:
-            break  # what was put may still be there
+            break  # a former value may still be there
         yield Sample(
             operator=operator, of=of, state=state.name, classes=digest_of_classes(state), values=values, written=written
         )

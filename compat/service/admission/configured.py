@@ -45,7 +45,7 @@ def differing(new: Deployment, old: Deployment) -> tuple[str, ...]:
 
 
 def not_put_over(keys: tuple[str, ...]) -> tuple[str, ...]:
-    """The options whose effect on the job only another build shows."""
+    """The options whose effect on the job shows only in a new build."""
     return tuple(key for key in keys if key not in _PUT_OVER)
 
 

@@ -1,7 +1,7 @@
 """The registry's judgement of a resource: may it be stored as requested?
 
-The state that an upgraded job finds is that of the version that the registry says runs, or of the one that the cluster had,
-if that differs: the new version has to be able to restore both. An unknown program of the cluster leaves that open, and
+An upgraded job finds the state of the running version: the one that the registry names, or the one that the cluster had, if
+that differs. The new version has to be able to restore both. An unknown program of the cluster leaves that open, and
 so does any change that can bring other code under the name of a version.
 """
 

@@ -1,4 +1,4 @@
-"""The request of a FlinkDeployment or FlinkSessionJob: the version of which job, and the state that it starts from."""
+"""The request of a FlinkDeployment or FlinkSessionJob: the job, its version, and the state that it starts from."""
 
 from __future__ import annotations
 
@@ -44,7 +44,8 @@ _OF_CONTAINERS = ("name", "image", "command", "args", "env", "envFrom", "volumeM
 
 
 class Program(Struct, frozen=True, kw_only=True):
-    """The program of a resource: equal fields mean the same program. ``brought`` is anything else that brings code, as JSON."""
+    """The program of a resource: equal fields mean the same program. ``brought`` has all other parts that bring code, as
+    JSON."""
 
     image: str | None
     jar: str | None
@@ -64,9 +65,9 @@ class Asked(Deployment, frozen=True, kw_only=True):
     """A requested deployment.
 
     ``image_digest`` is that of the image that holds the program, None if the program is from elsewhere or a tag names the
-    image. ``digest`` is the one that its annotation says the program is held by, or else that of the image.
-    A start later than the first restores its ``savepoint`` if its ``nonce`` is another than before; ``state_digest`` is the one
-    that it has to have. ``of_two_colours`` marks
+    image. ``digest`` is the digest of the program from the annotation, or else that of the image.
+    A later start restores ``savepoint`` if ``nonce`` has changed; ``state_digest`` is the digest that the savepoint must have.
+    ``of_two_colours`` marks
     the deployments that a FlinkBlueGreenDeployment made.
     """
 

@@ -128,7 +128,7 @@ async def promote(request: Request) -> Response:
     identity = require(request, Role.PUSH, name)
     asked = promote_request(await read_body(request, parts.settings, most=SMALL_BODY))
     if asked.force or (asked.recipe is not None and asked.recipe.drops):
-        require(request, Role.ADMIN, name)  # what is dropped is lost, by whoever says so
+        require(request, Role.ADMIN, name)  # dropped state is lost
     job = await blocking(parts.registry.jobs.get, name)
     wanted = await _wanted(parts, name, asked)
     check, accepted = await _gate(request, job, wanted, identity, asked.recipe)

@@ -50,7 +50,7 @@ def migrate(engine: Engine, schema: Schema = REGISTRY) -> None:
         connection = bare.execution_options(writes=True)
         with connection.begin():
             if engine.dialect.name == "postgresql":
-                connection.execute(text("SET LOCAL lock_timeout = 0"))  # another server's migration takes what it takes
+                connection.execute(text("SET LOCAL lock_timeout = 0"))  # another server's migration may take long
                 connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _LOCK})
             given = config(schema)
             given.attributes["connection"] = connection

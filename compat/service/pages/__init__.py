@@ -1,7 +1,7 @@
 """The pages for people: the registry's contents in a browser.
 
-All of them only show; what changes something is asked of the API, with a token that a page never holds. Each page is
-rendered on the server from a template, works without scripts as far as tables go, and loads nothing from elsewhere.
+Pages only show things. Changes go through the API, with a token that a page never holds. The server renders each page from a
+template. Its tables work without scripts, and it loads nothing from other servers.
 """
 
 from __future__ import annotations

@@ -45,8 +45,8 @@ class Spot(Struct, frozen=True):
 class LineChart(Struct, frozen=True, kw_only=True):
     """A line over a filled area; ``description`` tells it to those who do not see it.
 
-    ``range`` is the area between the least and the most where points were drawn as one, else empty. ``beyond`` are places
-    whose points lie above the chart, and ``note`` says so.
+    ``range`` is the area between least and most if several points were drawn as one, else empty. ``beyond`` are the places of
+    points above the chart; ``note`` mentions them.
     """
 
     title: str

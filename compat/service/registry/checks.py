@@ -54,7 +54,7 @@ class Checks:
     def record(self, made: NewCheck, kept: int) -> Check:
         """Keep a check and its plans; of the checks of one job, or of none, the newest ``kept`` stay.
 
-        Those that a promotion stands on stay in any case. Raises NotFound if there is no such job, and Conflict if a version
+        Checks that a promotion depends on always stay. Raises NotFound if there is no such job, and Conflict if a version
         that was checked was deleted meanwhile.
         """
         try:

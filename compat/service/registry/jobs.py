@@ -98,7 +98,7 @@ class Jobs:
     ) -> Pushed:
         """Register a plan as the newest version of a job, which is made if it is new.
 
-        Pushing the plan and commit of the newest version again, with its image or none, changes nothing, so that a push whose
+        A push of the newest version's plan and commit again, with its image or without one, changes nothing. So a push whose
         answer was lost can be repeated.
         """
         for _ in range(3):

@@ -24,8 +24,8 @@ class EnvironmentBeyond:
     def register_job_listener(self, job_listener: Any) -> None:
         """Tell ``job_listener`` of every job: ``on_job_submitted(client, error)`` and ``on_job_executed(result, error)``.
 
-        One of both is None. A listener whose methods take no error hears of what went well.
-        Where jobs are only planned, as by ``compat check``, listeners hear nothing.
+        One of the two arguments is None. A listener whose methods take no error hears only of successes. If jobs are only
+        planned, as by ``compat check``, listeners are not called.
         """
         self.job_listeners.append(job_listener)
 

@@ -19,9 +19,9 @@ SAVEPOINT = "savepoint-of-a-planned-job"
 class JobClient:
     """The client of a job that is planned and not run. An executor that runs jobs gives a subclass.
 
-    A planned job stays CREATED, so a loop that waits for its end never ends. What else is asked is answered at once, that
-    the program goes on: a savepoint lies at a path that no file has, ``SAVEPOINT`` in the directory asked for; the result
-    has the job's id, no running time and no accumulators; cancelling does nothing, and there are no records.
+    A planned job stays CREATED, so a loop that waits for its end never ends. All other calls are answered at once, so that the
+    program goes on. A savepoint has a path without a file, ``SAVEPOINT`` in the given directory. The result has the job's id,
+    no running time and no accumulators. Cancelling does nothing, and there are no records.
     """
 
     def __init__(self, job_id: JobID | None = None) -> None:

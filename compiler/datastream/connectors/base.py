@@ -1,7 +1,7 @@
 """The base of all connectors. Flink: ``pyflink.datastream.connectors.base``.
 
-A source or sink is a plain holder of everything the program set on it. It needs no jar: graphs are made from it as it
-is, and a runtime that knows the connector reads its settings.
+A source or sink only holds the settings that the program gave it. It needs no jar: graphs are made from the object itself, and
+a runtime that knows the connector reads its settings.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """The removal of records from windows that fire. Flink's Java API: ``Evictor`` and its subclasses.
 
-An evictor is given the window's records as a list of :class:`TimestampedValue` in order of arrival and takes out of it
-what is not wanted.
+An evictor gets the window's records as a list of :class:`TimestampedValue`, in order of arrival, and removes the unwanted ones.
 """
 
 from __future__ import annotations

@@ -1,11 +1,10 @@
 """Streams that a program keeps between its jobs. Flink: ``CacheTransformation``, cluster partitions.
 
-The job that first uses a cached stream writes its records into files of the store. Later jobs of the program read them
-in place of the transformations of the stream. Files that are damaged or gone are noticed before a job starts, which
-then makes the
-records again, and by a job that reads them, for which another one makes them again that does nothing else. A job that has
-read a part of them goes on only where the records are the same: beside each file are the digests of its records, so that
-the file is made again as it was, in whatever order they come.
+The job that first uses a cached stream writes its records into files of the store. Later jobs of the program read them instead
+of running the stream's transformations. Damaged or missing files are noticed before a job starts; that job then makes the
+records again. If a running job notices them, a separate job makes the records again. A job that has read some of them goes on
+only if the records are the same. For this, the digests of its records lie beside each file, so that the file gets its old order
+again, in whatever order the records come.
 """
 
 from __future__ import annotations

@@ -218,7 +218,7 @@ class CheckpointCoordinator:
                 self._put(rows, id, Kind.OPERATOR, SOURCE_READER, name, value)
         for task, spec in self.plan.operators():
             reached = watermarks.get(spec.id, ())
-            if len(reached) == task.parallelism:  # an operator has passed what all of its subtasks have
+            if len(reached) == task.parallelism:  # an operator has passed a point once all of its subtasks have
                 self._put(rows, spec.id, Kind.OPERATOR, WATERMARK, b"", b"%d" % min(reached))
             if spec.loop is not None and spec.is_source:
                 self._put(rows, spec.id, Kind.OPERATOR, FEEDBACK, b"", dump(feedback.get(spec.loop, [])))

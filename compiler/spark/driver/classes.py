@@ -1,8 +1,8 @@
 """The classes of Spark's JVM in an archive, which a JVM maps: else it loads and proves some ten thousand, one by one.
 
-Java: class data sharing (AppCDS). An archive is for one Java runtime and one set of jars, and its name says for which. What a
-JVM cannot use after all, because it is damaged or made by another one, it passes over. The first program that ran Spark on a
-machine leaves a process behind that makes it; ``python -m compat.compiler.spark.driver.classes`` makes it at once.
+Java: class data sharing (AppCDS). An archive is for one Java runtime and one set of jars, which its name shows. A JVM ignores
+an archive that is damaged or from another JVM. The first program that runs Spark on a machine leaves a process behind that
+makes the archive; ``python -m compat.compiler.spark.driver.classes`` makes it at once.
 """
 
 from __future__ import annotations
@@ -74,8 +74,8 @@ def _is_off() -> bool:
 def make_later() -> bool:
     """Start a separate process that makes the archive, if there is none; True if one was started.
 
-    It outlives this one, is given what others leave of the processor, and is not tried again where it failed before. Its
-    temporary files are where the archive will be: the folder that this one has for them may go with the run.
+    The process outlives this one, uses only idle processor time, and does not start again after a failure. Its temporary files
+    are beside the archive, as this process's own folder for them may be removed with the run.
     """
     try:
         path = archive_path()

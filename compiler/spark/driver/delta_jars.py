@@ -38,9 +38,9 @@ _log = logging.getLogger(__name__)
 def delta_session(log: str, jars: Sequence[str] = (), options: Mapping[str, str] | None = None) -> Any:
     """A local SparkSession that reads and writes Delta tables, those of jobs' state too.
 
-    Delta's ``jars`` are taken where they are given, be it with ``options`` (``spark.jars``, ``spark.jars.packages``) or with
-    ``--jars`` or ``--packages`` in ``PYSPARK_SUBMIT_ARGS``; else those that Spark, Ivy or Maven has on this machine; else Spark
-    fetches them from Maven Central, which is logged before. What Spark says goes to the file ``log``. Raises StoreError if a
+    Delta's ``jars`` come from ``options`` (``spark.jars``, ``spark.jars.packages``), or from ``--jars`` or ``--packages`` in
+    ``PYSPARK_SUBMIT_ARGS``. If none are given there, they come from Spark, Ivy or Maven on this machine. Otherwise Spark
+    fetches them from Maven Central, after a line in the log. Spark's output goes to the file ``log``. Raises StoreError if a
     jar is missing or Spark does not start, MissingJava.
 
     >>> spark = delta_session("spark.log")  # doctest: +SKIP

@@ -57,8 +57,8 @@ class Pulse:
 class DrivenJob:
     """A job as its driver has it. ``lease`` and ``coordinator`` are there once the job is prepared.
 
-    ``records`` are those that its sources read, ``savepoint`` is the last one that was written. ``cancelled`` is when somebody
-    cancelled the job, in seconds of the clock that only goes on; ``abandoned`` is True once the process is to end.
+    ``records`` is the number that its sources read, ``savepoint`` the last one written. ``cancelled`` is the time of a
+    cancellation, in seconds of the monotonic clock; ``abandoned`` is True once the process has to end.
     """
 
     job_id: str

@@ -110,7 +110,7 @@ class EpochLoop:
             return True
         timer = self._next_timer is not None and self._next_timer <= self._job.now()
         if timer or time.monotonic() >= self._rests:
-            # in any case: a source whose splits are not known yet is not at its end
+            # always: a source with unknown splits is not at its end
             due = next_epoch.is_due(self._job.coordinator)
             if due or timer:
                 return True

@@ -26,8 +26,8 @@ _OVERTIME = 1.25
 class Pace:
     """The records that a subtask reads in an epoch: ``limit`` by the time that they take, at most ``ceiling``.
 
-    ``target`` are the seconds between two checkpoints. There is a ceiling once an epoch could not be done, because a worker or
-    Spark was lost by it. ``given`` were read at most in the last epoch, and ``most`` is what some subtask read.
+    ``target`` are the seconds between two checkpoints. There is a ceiling once an epoch failed because it lost a worker or
+    Spark. ``given`` is the limit of records in the last epoch, ``most`` the largest number that a subtask read.
     """
 
     target: float = 1.0
@@ -41,7 +41,7 @@ class Pace:
         """The number of records that each of this many subtasks reads in the next epoch, at most ``bound`` in all if
         that is given.
 
-        ``share`` is the part of the time between checkpoints that the epoch has: what each one costs is not shared.
+        ``share`` is the epoch's part of the time between checkpoints; the fixed costs of an epoch are not shared.
         """
         total = max(int(self.limit * share), 1) * readers if bound is None else bound
         if self.ceiling is not None:

@@ -223,7 +223,7 @@ class SparkExecutor:
             options, before = self._resumed(options, made, compilation)
             assigned = options.assigned.job_id if options.assigned is not None else None
             job_id = assigned or (uuid.uuid4().hex if before is None else before.job_id)
-            if assigned is None:  # of a job that was assigned, who submitted it was told
+            if assigned is None:  # the sender of an assigned job was told
                 self._notes.tell(job, job_id)
             made, written = writing(made, self.caches.begun(job_id), anew=before is None)
 
@@ -243,7 +243,7 @@ class SparkExecutor:
 
             client = RunningJob(job, make, alone)
         self.clients.append(client)
-        if before is not None or options.savepoint is None:  # what the snapshot's job wrote is not in it
+        if before is not None or options.savepoint is None:  # the snapshot does not have its job's output
             self.caches.written(job_id, written, lambda: client.master.job.has_read_all)
         self.caches.read(read, lambda: client.over)
         return client
@@ -333,9 +333,9 @@ class SparkExecutor:
     ) -> tuple[RunOptions, JobEntry | None]:
         """How to run, and the job to go on with: the one of the same program that failed, or whose driver died before its end.
 
-        If the program was edited since, so that its operators or states are others, its last checkpoint is restored as a
-        savepoint would be: checked, into a new job. That a program was edited is told either way. Where its driver died between
-        the job's end and saying so, that is made up for, and nothing is run.
+        If an edit changed the program's operators or states, its last checkpoint is restored like a savepoint: checked, into a
+        new job. An edit is reported in any case. If the driver died after the job's end, but before it recorded that, the
+        record is completed and nothing runs.
         """
         if options.assigned is not None:
             return options, self._begun(options.assigned, made)

@@ -30,8 +30,8 @@ class JobEntries(JobFolders):
     def write(self, entry: JobEntry) -> None:
         """Put down how a job is. Raises Superseded if a later driver has, or the job is over.
 
-        Not every storage can compare and replace at once. A driver that stands still between the two leaves an entry behind its
-        job, which the job's log tells: :meth:`settled` goes by that.
+        Not every storage can compare and replace in one step. A driver that pauses between the two steps leaves an entry older
+        than its job. The job's log shows this, and :meth:`settled` uses the log.
         """
         there = self.entry(entry.job_id)
         if there is not None and entry.yields_to(there):

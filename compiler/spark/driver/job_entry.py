@@ -28,11 +28,10 @@ class JobEntry(msgspec.Struct, frozen=True, kw_only=True):
     """A job as ``compat job list`` shows it. Times are seconds since 1970; ``fingerprint`` is that of its physical
     plan, ``source`` that of its program's file.
 
-    ``metrics`` are what its operators measured since its driver started, ``vertices`` how its tasks are. ``fence`` is the
-    fencing token of the driver that wrote this, ``stopped_with`` the savepoint that the job was stopped with. ``occurrence``
-    counts the jobs of that name which the program had submitted before; ``arguments`` are what the program was given, ``host``
-    is the machine of its driver. ``retention`` is what the program says of checkpoints
-    of jobs that ended, if anything.
+    ``metrics`` are its operators' measurements since its driver started, ``vertices`` the states of its tasks. ``fence`` is the
+    fencing token of the driver that wrote this, ``stopped_with`` the savepoint of its stop. ``occurrence`` counts the jobs of
+    that name which the program had submitted before; ``arguments`` are the program's arguments, ``host`` is the machine of its
+    driver. ``retention`` is the program's rule for checkpoints of ended jobs, if it has one.
     """
 
     job_id: str
@@ -101,8 +100,8 @@ def _known(kind: type[msgspec.Struct], data: dict[str, Any]) -> dict[str, Any]:
 class ListedJob(JobEntry, frozen=True, kw_only=True):
     """A job as it is listed, be it of a store or of a cluster.
 
-    ``alive`` tells whether a driver of it runs, ``interrupted`` whether it goes on when its program is run again. A cluster
-    also says how many ``slots`` a job takes (0 if there are none), which ``attempt`` it is, and what it is ``waiting`` for.
+    ``alive`` says whether its driver runs, ``interrupted`` whether it goes on when its program is run again. A cluster also
+    gives the number of ``slots`` that a job holds (0 for none), the number of its ``attempt``, and what it is ``waiting`` for.
     """
 
     alive: bool
@@ -126,7 +125,7 @@ def read_entry(directory: Place) -> JobEntry:
     if told.pop(_DIGEST, None) not in (None, _digest_of(told)):  # those of former versions have none
         raise ValueError("it is not what was written")
     entry = JobEntry.read(told)
-    JobStatus(entry.status)  # raises ValueError: one that nobody knows would end whoever follows the job
+    JobStatus(entry.status)  # raises ValueError: an unknown one would end the job's followers
     return entry
 
 

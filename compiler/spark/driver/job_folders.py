@@ -59,8 +59,9 @@ def state_of(directory: Place) -> Place:
 def prove_not_behind(directory: Place, log: SnapshotLog | None) -> None:
     """Raise a StoreError if the log of the job of a directory lacks checkpoints whose records were published.
 
-    Their commits are gone or empty: from what is left, the job would publish the same records again. A table that somebody
-    restored to an earlier version has had those checkpoints, and is what it is meant to be. None is a log that is not there.
+    If their commits are missing or empty, the job would go on from an earlier checkpoint, and publish the same records again. A
+    table that
+    somebody restored to an earlier version has had those checkpoints, and is correct. None stands for a missing log.
     """
     told = _published(directory)
     if told <= _reached(log):
@@ -213,7 +214,7 @@ class JobFolders:
         try:
             if place.local:
                 with open(os.open(place, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o644), "wb", buffering=0) as file:
-                    file.write(text)  # over what was there: a driver that is killed leaves one or the other
+                    file.write(text)  # over the old one: a killed driver leaves one or the other
             else:
                 place.write(text)
         except OSError as error:

@@ -1,18 +1,17 @@
 """The right to drive a job: held by one process at a time, as long as it gives signs of life.
 
-A driver has a lease: a file for each term, made in a way that fails where the name is taken, so that one of several that try
-has the term. Its driver touches it again and again, on storage without such times it rewrites it; one that stands still for
-:data:`LEASE_SECONDS` is over. Whoever wants its place watches for that long: clocks of two machines are not compared. Of a
-process that can be seen from here it is known at once that it has ended, but not that it gets to run: it is watched, too.
+A driver has a lease: a file for each term. Creating the file fails if the name is taken, so only one of several drivers gets
+the term. The driver touches its file again and again, or rewrites it on storage without times of change; a lease without change
+for :data:`LEASE_SECONDS` is over. A driver that wants its place watches for that long, because the clocks of two machines are
+not compared. The end of a process on this machine is seen at once. But a living process may not get to run, so it is watched,
+too.
 
-A driver that was stopped, or slept, may wake when its term is over: it is told so before it commits, and the log itself
-refuses
-what it commits (:meth:`~compat.state.delta.log.SnapshotLog.lead`). Flink: ``LeaderElectionService``, whose leader
+A driver that was stopped, or slept, may wake after its term. It learns this before it commits, and the log itself refuses its
+commit (:meth:`~compat.state.delta.log.SnapshotLog.lead`). Flink: ``LeaderElectionService``, whose leader
 session ids
 are the terms.
 
-A dispatcher decides by itself who drives a job: with its fencing token the job is taken from the driver that has it, be that
-one alive or not.
+A dispatcher decides alone who drives a job: with its fencing token it takes the job from its driver, alive or not.
 """
 
 from __future__ import annotations
@@ -113,8 +112,8 @@ class _Sign(Struct, frozen=True, kw_only=True):
 class Lease:
     """The right to drive a job, until it is closed or this process ends. ``token`` grows with each driver.
 
-    ``lost`` is True once it is known that somebody else has the right. No signs of life are given while ``moves`` says that the
-    driver does not get on: then somebody else may have the job.
+    ``lost`` is True once another driver is known to have the right. While ``moves`` says that the driver makes no progress, the
+    lease gives no signs of life, so that another driver may take the job.
     """
 
     def __init__(self, folder: Place, sign: _Sign) -> None:
@@ -174,9 +173,9 @@ class Lease:
 def take(directory: Place, store: Place, token: int = 0, leader: Callable[[], int] = lambda: 0) -> Lease:
     """Become the driver of the job of a directory of a store; the lease ends with this process, however that happens.
 
-    With a dispatcher's ``token`` the job is taken from the driver that has it, unless that was chosen later. Where there was no
-    lease, ``leader`` gives the greatest token that the job's log has seen. Raises Held if another driver has it, StoreError
-    where the store cannot be written.
+    With a dispatcher's ``token`` this takes the job from its driver, unless that was chosen later. If there was no lease,
+    ``leader`` gives the greatest token in the job's log. Raises Held if another driver has it, StoreError if the store cannot
+    be written.
     """
     folder = directory / _FOLDER
     try:
@@ -202,8 +201,8 @@ def take(directory: Place, store: Place, token: int = 0, leader: Callable[[], in
 def is_held(directory: Place, patient: bool = False) -> bool:
     """True while a process drives the job of a directory.
 
-    One that was stopped, or that cannot be seen from here, may be of no use or dead: ``patient`` waits until that is certain;
-    else its process or the clock tells, which is good enough to be shown.
+    A driver that was stopped, or runs on another machine, may hang or be dead. ``patient`` waits until that is certain;
+    otherwise its process or the clock decides, which is good enough for display.
     """
     folder = directory / _FOLDER
     try:

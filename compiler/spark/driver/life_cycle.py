@@ -128,7 +128,7 @@ class LifeCycle:
         except Superseded:
             if not job.status.terminal:  # else the log has said how the job ended
                 raise
-        # A full disk must not hide how the job ends; a job whose entry is behind counts as interrupted.
+        # A full disk must not hide the job's end; a job with an old entry counts as interrupted.
         except StoreError:
             if job.status is JobStatus.CREATED:
                 raise

@@ -1,8 +1,8 @@
 """The placement of tasks from epoch to epoch: on their former machine, which has their state and open functions.
 
-Spark chooses where tasks run by the data that they read, and gives Python no way to say it. So each stage also reads an
-RDD with one element a partition, which is kept in the memory of the executor that first computed it: tasks are placed on
-its machine if a slot there is free. When an executor is lost, its partitions are computed, and kept, by the next tasks that
+Spark places tasks by the data that they read, and Python has no call for a preferred place. So each stage also reads an RDD
+with one element for each partition, which stays in the memory of the executor that first computed it. Spark runs a task on that
+machine if a slot there is free. When an executor is lost, its partitions are computed, and kept, by the next tasks that
 read them. Flink: ``preferred locations`` and ``AllocationID`` of local recovery.
 """
 

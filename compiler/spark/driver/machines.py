@@ -109,8 +109,8 @@ def refuse_lacking(groups: Sequence[GroupNeeds], machines: Machines | None) -> N
 def sized(groups: Sequence[GroupNeeds], slots: int, master: str, given: Mapping[str, str]) -> dict[str, str]:
     """Spark's options for containers in which slots of a job get what their groups ask for.
 
-    All containers are of one size, that of the largest group, and there are as many as the job has ``slots``, each for one.
-    What the user has ``given`` stays: a container whose cores are given takes as many tasks at a time as Spark says.
+    All containers have the size that the largest group needs. There is one for each of the job's ``slots``. Settings that the
+    user has ``given`` stay: if the cores of a container are given, Spark decides how many tasks it runs at a time.
     """
     if not groups or not in_containers(master):
         return {}

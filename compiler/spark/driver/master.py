@@ -1,7 +1,7 @@
 """The driver of a job: epoch after epoch, until the input ends or someone stops it.
 
-Its parts share a job as they have it (``driven``), and use one another in this order: what sinks write (``output``), states and
-the entry in the store (``life_cycle``), what is asked for (``requests``), failures (``recovery``), epochs (``epoch_loop``).
+Its parts share the running job (``driven``), and use one another in this order: the output of sinks (``output``), states and
+the entry in the store (``life_cycle``), requests (``requests``), failures (``recovery``), epochs (``epoch_loop``).
 Flink: ``JobMaster``, ``DefaultScheduler``.
 """
 
@@ -64,7 +64,7 @@ class Hearers(Struct, frozen=True):
 class JobMaster:
     """Runs one job.
 
-    ``before`` is the job to go on with, whose driver died; ``dependencies`` are shipped with the job; ``made_again`` is called
+    ``before`` is the job to continue, whose driver died; ``dependencies`` are shipped with the job; ``made_again`` is called
     for a cached stream whose records are damaged. ``superseded`` is True once another process drives the job.
     """
 
@@ -232,7 +232,7 @@ class JobMaster:
                 raise
             except (StoreError, SourceFailure, EpochLost, AttemptFailed) as error:
                 failure = failure_of(error)
-            if failure is not None:  # behind the handler, so that what failed is not kept
+            if failure is not None:  # after the handler, so that the failed objects are not kept
                 self._recovery.recover(failure)
 
     def _step(self) -> bool:
@@ -269,7 +269,7 @@ class JobMaster:
     def _look(self) -> None:
         """Hear what the job is asked for; give an epoch up that nobody waits for any more, or that has taken too long."""
         if self.job.lease.lost:
-            return  # what is asked for is asked of who has the job now
+            return  # requests go to the present driver of the job
         self._life.write_changes()
         self._requests.hear()
         self._epochs.give_up_late()

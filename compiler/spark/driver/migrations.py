@@ -29,8 +29,8 @@ def find_migrations(
 ) -> Migrations:
     """The conversions that a snapshot needs for the program of this plan.
 
-    ``saved`` are the recorded states of each operator, ``operators`` new operator ids by old ones. States that the plan
-    does not know are left alone: they are looked at when the program asks for them. Raises Unreadable.
+    ``saved`` are the recorded states of each operator, ``operators`` new operator ids by old ones. States that the plan does
+    not know are left alone until the program asks for them. Raises Unreadable.
     """
     declared = {operator["operator_id"]: operator.get("states") or () for operator in plan.get("operators") or ()}
     found: dict[tuple[str, str, str], Callable[[bytes], bytes]] = {}

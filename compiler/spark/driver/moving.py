@@ -18,10 +18,10 @@ from compat.state.delta.state_changes import Place, StateChange
 class Moves(Struct, frozen=True, kw_only=True):
     """The effect of a recipe on a snapshot.
 
-    ``saved`` are its operators as they are afterwards, by their ids then, ``plan`` is the plan of OLD likewise. ``ids`` are
-    these ids by those in the snapshot, but for operators that go; ``states`` places then by those in the snapshot, of states
-    that do not stay where they are; None for one that goes. ``changes`` are states with other values, and ``keys`` operators
-    with other keys, as the snapshot has them. ``here`` says that what makes these is in this process alone; ``end`` ends that.
+    ``saved`` are its operators after the recipe, by their new ids; ``plan`` is the plan of OLD after the recipe. ``ids`` are
+    the new ids by the ids in the snapshot, without dropped operators. ``states`` are the new places of moved states, by their
+    places in the snapshot; None for a dropped state. ``changes`` are states with other values and ``keys`` operators with other
+    keys, both named as in the snapshot. ``here`` says that their functions run only in this process; ``end`` ends that.
     """
 
     saved: Mapping[str, SavedOperator]

@@ -53,16 +53,15 @@ class Assigned(Struct, frozen=True):
 class RunOptions(Struct, frozen=True, kw_only=True):
     """The options of a job's run.
 
-    ``savepoint`` is restored by a new job (``claim``: and removed once the job has a checkpoint of its own). ``epochs``
-    stops with a savepoint after this many, ``epoch_records`` bounds each source's input of an epoch. ``program`` is the file
-    that submits the job: the same one goes on with a job that failed or whose driver died, unless ``fresh``; with the same
-    ``arguments`` it is refused while that job runs. ``occurrence``
-    counts the jobs of the same name that it submitted before. ``replicas`` is where hosts keep local state.
-    ``worker_setup`` gives what is called in each Python worker before it loads the plan, when the first job is run; it is
-    told whether workers may be on other machines. Modules are in ``worker_folders``.
-    ``ship`` says whether the Python environment is sent to the machines of the tasks; None leaves that to the master's kind.
-    ``flink`` is the version of Flink to follow where it is not the one that the job says. ``assigned`` is the job that a
-    dispatcher gave to this process. ``recipe`` says what happens to the savepoint's state.
+    A new job restores ``savepoint``; with ``claim`` it removes the savepoint once it has its own checkpoint. The job stops with
+    a savepoint after ``epochs``; ``epoch_records`` limits each source's input of an epoch. ``program`` is the file that submits
+    the job. If its job failed or its driver died, the same file continues that job, unless ``fresh``; while the job runs, the
+    same file with the same ``arguments`` is refused. ``occurrence`` counts the jobs of the same name that it submitted before.
+    Hosts keep local state in ``replicas``. ``worker_setup`` is called when the first job runs, with whether workers may be on
+    other machines; it gives the function that each Python worker calls before it loads the plan. Modules are in
+    ``worker_folders``. ``ship`` says whether the Python environment is sent to the machines of the tasks; with None the kind of
+    the master decides. ``flink`` is the version of Flink to follow, if that is not the job's. ``assigned`` is the job that a
+    dispatcher gave to this process. ``recipe`` changes the savepoint's state.
     """
 
     savepoint: str | None = None

@@ -1,8 +1,8 @@
 """The removal of late output of attempts whose job is over: unreachable workers may go on for a while after the job's
 last sweep.
 
-A job that ends leaves a note of where its attempts write. Another job's start looks there, once they have come to their
-ends.
+A job that ends leaves a note with the folders of its attempts. The start of another job cleans these folders, once the attempts
+have ended.
 """
 
 from __future__ import annotations

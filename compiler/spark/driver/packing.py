@@ -1,8 +1,8 @@
 """The Python environment of this process as an archive, for machines that have neither it nor its paths.
 
-In it are the interpreter with its standard library, this package, and what it needs of other packages; and of these also what
-the program has imported, with what that needs. Spark itself, and its Python part, are where Spark runs. Spark's own
-documentation has users pack environments by hand (``conda-pack``, ``venv-pack``), which stays possible.
+The archive has the interpreter with its standard library, this package and the packages that it needs, and the packages that
+the program has imported, with the packages that those need. Spark and its Python part are already on the machines. Users may
+still pack environments by hand (``conda-pack``, ``venv-pack``), as Spark's documentation says.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ exec "$home/bin/{name}" "$@"
 def packed_environment(own: Sequence[str] = ()) -> Path:
     """The archive of this process's environment; made when there is none yet, which takes half a minute.
 
-    In ``own`` are the folders of the program's modules, which travel by themselves. Raises ProgramError if the environment
+    ``own`` are the folders of the program's modules, which are sent separately. Raises ProgramError if the environment
     is of a kind that does not travel.
     """
     if (Path(sys.base_prefix) / "conda-meta").is_dir():
@@ -147,7 +147,7 @@ def _distributions(names: Iterable[str]) -> dict[str, metadata.Distribution]:
         try:
             found[name] = metadata.distribution(name)
         except metadata.PackageNotFoundError:
-            continue  # one for another system, or of an extra that nobody installed
+            continue  # one for another system, or of an extra that is not installed
         extras = [each.strip() for each in (parts["extras"] or "").split(",") if each.strip()]
         waiting += _required(found[name].requires or (), extras)
     return found

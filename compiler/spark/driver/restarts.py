@@ -24,8 +24,8 @@ def names_strategy(options: Mapping[str, str]) -> bool:
 class RestartStrategy:
     """Counts failures; :meth:`next_delay` gives the seconds to wait, or None when the job has to end.
 
-    An exponential delay counts anew once the job has run ``reset_after`` seconds longer than it last waited; the others count
-    as Flink's do, which is: for good.
+    An exponential delay starts again from its first value once the job has run ``reset_after`` seconds longer than its last
+    delay. The other strategies never start again, as in Flink.
     """
 
     kind: str

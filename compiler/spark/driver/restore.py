@@ -240,7 +240,7 @@ class Restoration(Struct, frozen=True):
         """
         alone = self.folder is not None or self.handed.here
         if alone or not is_large(sum(file.size for file in self.log.files())):
-            workers = HERE  # others do not see what was made on this machine
+            workers = HERE  # other machines do not see files of this one
         operators, migrations, moved = self.handed.operators, self.handed.migrations, self.handed.moved
         dropped: list[int] = []
         behind = _PUBLISHED if self.snapshot.is_savepoint else frozenset()

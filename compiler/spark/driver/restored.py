@@ -88,8 +88,8 @@ def restored(
 ) -> Restored:
     """What happens to a snapshot with these entries whose operators are taken over as ``mapping`` says.
 
-    ``states`` are those that do not stay with their operators, as `Moved` has them; so many entries go with their keys,
-    ``of_keys``.
+    ``states`` are the states that leave their operators, as in `Moved`; ``of_keys`` is the number of entries that are dropped
+    with their keys.
     """
     entries = sum(count.entries for count in found.values())
     dropped = of_keys + sum(

@@ -105,7 +105,7 @@ class SparkRunner:
                 raise EpochLost(f"Spark lost the epoch: {reason_of(error)} (Spark's log: {self._spark.log})") from error
             finally:
                 epoch.over.set()
-                with self._ending:  # what is cancelled from now on is the next one
+                with self._ending:  # a cancellation from now on is for the next one
                     self._epoch = None
         return reports_of(self._outline, parcels)
 
@@ -182,7 +182,7 @@ class SparkRunner:
         clear_away(self._id, folder)
         if self._plan is None or not self._spark.alive:
             return
-        with suppress(Exception):  # Spark may be lost at any moment, and what is lost needs no tidying
+        with suppress(Exception):  # Spark may be lost at any moment, and then needs no tidying
             if not self._spark.local:
                 self._everywhere(self._spark.context, _clearing(self._id, folder))
         with suppress(Exception):

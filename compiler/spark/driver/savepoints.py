@@ -36,7 +36,8 @@ def savepoint_of(
 ) -> Savepoint:
     """A savepoint of the last committed epoch, whose sinks are published.
 
-    It gets a folder of its own in ``path``, as in Flink; without that, in the directory that the program sets, or in the store.
+    It gets its own folder in ``path``, as in Flink. Without a path, the folder is in the directory that the program sets, or in
+    the store.
     Raises StoreError.
     """
     target = store.savepoint_path(coordinator.job_id)

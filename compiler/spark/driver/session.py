@@ -77,10 +77,10 @@ class MissingJava(StoreError):
 class Spark:
     """A SparkContext with Python workers on this interpreter, which find the modules in ``folders`` too.
 
-    ``master`` is local by default, with a core for each subtask of the plan, but no more than there are. Options of the
-    plan that begin with ``spark.`` are handed to Spark. What Spark says goes to the file ``log``. ``pool`` is the fair
-    pool that the jobs go to. With ``ship``, the workers' interpreter is sent along, with this package and all that the program
-    has imported: nothing of it need be where they run. ``early`` is a JVM that was started before, for what it may want.
+    ``master`` is local by default, with a core for each subtask of the plan, up to the machine's cores. Spark gets the plan's
+    options that begin with ``spark.``. Spark's output goes to the file ``log``. ``pool`` is the fair pool of the jobs. With
+    ``ship``, the workers' interpreter is sent along, with this package and all modules that the program has imported, so the
+    machines need none of it. ``early`` is a JVM that was started earlier.
     """
 
     extra: Mapping[str, str] = {}
@@ -315,7 +315,7 @@ def silence_py4j() -> None:
 
     A program that gave py4j's loggers a level of their own wants to read them.
     """
-    logging.getLogger().addFilter(_not_py4j)  # what it logs by the root logger itself
+    logging.getLogger().addFilter(_not_py4j)  # its own logs by the root logger
     logger = logging.getLogger("py4j")
     if logger.level == logging.NOTSET:
         logger.setLevel(logging.CRITICAL + 1)
@@ -351,7 +351,7 @@ def _forget(context: Any, patience: float) -> None:
     """Stop a context and its JVM, whether or not they still answer."""
     from pyspark import SparkContext
 
-    # It ends within a second, for which nobody need wait: no job has accumulators.
+    # It ends within a second, and nobody need wait for it: no job has accumulators.
     server, context._accumulatorServer = context._accumulatorServer, None
     if server is not None:
         threading.Thread(target=server.shutdown, name="accumulators-end", daemon=True).start()

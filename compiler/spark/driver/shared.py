@@ -1,7 +1,7 @@
 """One Spark application for the jobs of many processes: the one that starts it keeps it, the others attach to it.
 
-PySpark speaks to the JVM through a socket of the JVM's. Another process that knows the port and the secret speaks to the same
-JVM, and makes a SparkContext of the one that is there. So a job starts without Spark's own start.
+PySpark talks to the JVM through a socket of the JVM. Another process that knows the port and the secret can talk to the same
+JVM, and use its SparkContext. So a job starts without waiting for Spark's start.
 """
 
 from __future__ import annotations
@@ -260,9 +260,7 @@ def _attach(gateway: Gateway) -> Any:
     conf = SparkConf(_jvm=java.jvm, _jconf=existing.getConf())
     os.environ["PYSPARK_PYTHON"] = conf.get(PYTHON_OF_TASKS, sys.executable)  # where tasks run, it may have been sent
     context = SparkContext(conf=conf, gateway=java, jsc=existing)
-    if not conf.contains(
-        PYTHON_OF_TASKS
-    ):  # its keeper may be of another version, whose modules stay for jobs of that one
+    if not conf.contains(PYTHON_OF_TASKS):  # its keeper may have another version, whose modules stay for its jobs
         context.environment["PYTHONPATH"] = module_paths(())
     _leave_accumulators(context, gateway)
     return context

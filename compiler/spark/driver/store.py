@@ -38,11 +38,11 @@ class JobStore(JobEntries):
     def lock(self, job_id: str, fence: int = 0) -> Lease:
         """Become the driver of a job, until the lease is closed or this process ends, however that happens.
 
-        With a fencing token, the job is taken from the driver that has it, which may hang. Raises StoreError if another
+        A fencing token takes the job from its driver, which may hang. Raises StoreError if another
         driver has it, or the store cannot be written.
         """
 
-        def leader() -> int:  # of a job whose leases were not kept, as of one that was brought from elsewhere
+        def leader() -> int:  # a job whose leases were not kept, such as a copied one
             log = self.log(job_id)
             return 0 if log is None else log.leader
 
@@ -59,8 +59,8 @@ class JobStore(JobEntries):
     ) -> Iterator[Callable[[], None]]:
         """While this is entered, no other process looks for a job of a program to go on with, or begins one.
 
-        Gives what raises a StoreError if that is so no longer, because this process stood still. Raises StoreError where
-        another process does so now.
+        Gives a function that raises a StoreError if this no longer holds, because this process was paused. Raises StoreError if
+        another process is starting jobs now.
         """
         command = sha256(json.dumps([program, name, occurrence, arguments]).encode()).hexdigest()[:32]
         second = "--fresh begins a second one beside it, which writes to the same sinks."
@@ -101,10 +101,9 @@ class JobStore(JobEntries):
         """The last job of that program and name, begun from that savepoint, if it failed or its driver died before it was done
         with saying that the job has ended: it may be over.
 
-        Of several jobs of the same name that a program submits, it is the one of the same ``occurrence``.
-
-        Raises StoreError if it runs, with the same arguments: a second one would write to the same sinks; and where there is
-        none, but a job whose entry is damaged may be it.
+        If a program submits several jobs of the same name, ``occurrence`` selects one. Raises StoreError if the job runs with
+        the same arguments, as a second one would write to the same sinks. Raises it, too, if no job is found, but a damaged
+        entry may belong to it.
         """
         entries, damaged = self._entries()
         for entry in entries:
@@ -218,8 +217,8 @@ class JobStore(JobEntries):
     def sweep(self, now: float) -> None:
         """Remove the remains of jobs that failed before they began, because the store was unreachable: they have no entry.
 
-        Only directories are examined that had no entry when the jobs were last read, at a job's start: kept jobs cost no
-        request. Directories whose names are not job ids are left alone. Raises StoreError.
+        It examines only directories that had no entry when a job's start last read the jobs, so kept jobs cost no requests.
+        Directories whose names are not job ids are left alone. Raises StoreError.
         """
         if self._without_entry is None:
             self._entries()

@@ -1,7 +1,6 @@
 """The upkeep of a job's state: compactions of its log, and savepoints. Large ones run in parallel to the epochs.
 
-What they do meanwhile is nothing but reading files that do not change and writing others: each commit is made by the job's
-own thread, between two epochs.
+They only read files that do not change, and write new ones. The job's own thread makes each commit, between two epochs.
 """
 
 from __future__ import annotations
@@ -28,8 +27,9 @@ _LOOKS = 0.02
 class Upkeep:
     """The upkeep of one job, with the number of ``retained`` checkpoints. ``workers`` gives the workers for large state.
 
-    ``moves`` is called all the time while they are waited for, ``prove`` before what they made is committed: it raises where
-    somebody else drives the job by now.
+    ``moves`` is called again and again while the job waits for the workers. ``prove`` is called before their result is
+    committed; it
+    raises if another driver has the job by now.
     """
 
     def __init__(

@@ -30,8 +30,8 @@ def tag_of(job_id: str) -> str:
 class SparkWorkers(Workers):
     """Tasks of Spark, which ``spark`` gives; of the job with that id.
 
-    Those ``beside`` epochs leave half of the cores to them, and do not start Spark, which epochs do. ``setup`` is called in
-    each worker before it loads the work: what is done may name the types of programs.
+    Workers ``beside`` epochs leave half of the cores to the epochs, and do not start Spark themselves. ``setup`` is called in
+    each worker before it loads the work, which may name types of programs.
     """
 
     def __init__(

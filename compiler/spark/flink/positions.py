@@ -1,8 +1,7 @@
 """The positions of a savepoint's sources, as the splits from which sources on Spark continue.
 
-Flink keeps the splits that readers have in ``SourceReaderState`` and what is still to be given out in the coordinator's
-bytes;
-what they look like is in the folder of each connector.
+Flink keeps the readers' splits in ``SourceReaderState``, and the splits that no reader has yet in the coordinator's bytes. The
+folder of each connector has their formats.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The state of sinks in a savepoint: nothing relevant, or output that only Flink's own classes can publish.
 
-Writers of Kafka keep the prefix of their transactions, which on Spark are named otherwise (`KafkaWriterStateSerializer`).
-Committers keep what is to be published, in a list of checkpoints (`CommittableCollectorSerializer`, version 2).
+Kafka writers keep the prefix of their transactions, which have other names on Spark (`KafkaWriterStateSerializer`). Committers
+keep the unpublished committables in a list of checkpoints (`CommittableCollectorSerializer`, version 2).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Entries of Flink's keyed and broadcast states as rows of a snapshot on Spark.
 
-Keys keep their values and get the key group that jobs on Spark give them, which is another one than Flink's: that one is made
-of the hash of a Java object.
+Keys keep their values, and get the key group of jobs on Spark. Flink's key group differs, as it comes from the hash of a Java
+object.
 """
 
 from __future__ import annotations

@@ -42,8 +42,9 @@ def translate(
 ) -> SnapshotLog:
     """Write a savepoint's state as a snapshot into an empty folder, under the savepoint's own operator ids.
 
-    ``partners`` are the operators of the program that take over the savepoint's, by these ids; what belongs to others is
-    described, but not taken over. ``plan`` is the program's plan. Raises NotTranslated, with all that cannot be taken over.
+    ``partners`` are the program's operators that take over state, by the ids of the savepoint's operators. State of other
+    operators is described, but not taken over. ``plan`` is the program's plan. Raises NotTranslated, with all state that cannot
+    be taken over.
     """
     return _Translation(savepoint, partners, plan).into(folder)
 

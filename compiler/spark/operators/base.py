@@ -129,7 +129,7 @@ class Output:
 
 def _give(consumers: list[Consumer], values: Values, timestamps: Timestamps) -> None:
     for number, consumer in enumerate(consumers):
-        # One reader must not see what another one does to a mutable record.
+        # One reader must not see another one's changes to a mutable record.
         last = number == len(consumers) - 1
         consumer.records(values if last or all(map(_immutable, values)) else pickle.loads(dump(values)), timestamps)
 

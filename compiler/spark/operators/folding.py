@@ -13,8 +13,8 @@ from compat.state.descriptors import AggregatingStateDescriptor, ReducingStateDe
 class Folding(Struct, frozen=True):
     """``fold`` makes one of what a window has of a key, and a value.
 
-    Where it ``reduces``, a value alone is what a window has that had nothing. ``result`` makes what the window function is
-    given; None if that is what was folded.
+    If it ``reduces``, the first value of a window is its content. ``result`` makes the input of the window function from the
+    content; None if they are the same.
     """
 
     reduces: bool

@@ -1,7 +1,7 @@
 """The metrics of operators and functions. Flink: ``MetricGroup`` and its kinds of metrics, as PyFlink offers them.
 
-A metric counts since the functions of its subtask were opened, and within one epoch where nothing stays open. Its report
-goes to the driver with the task's, which adds them up (:mod:`compat.compiler.spark.driver.job_metrics`).
+A metric counts from the opening of its subtask's functions, or within one epoch if they do not stay open. Its report goes to
+the driver with the task's report; the driver adds them up (:mod:`compat.compiler.spark.driver.job_metrics`).
 """
 
 from __future__ import annotations

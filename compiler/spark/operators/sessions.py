@@ -115,9 +115,9 @@ class _HeldSession:
 class HeldSessions(StateWindows):
     """The sessions of event time of some keys, whose further records get into the state together.
 
-    Until the next watermark nothing fires, and a session to which records are added only grows: what happens to it is the
-    same whether its window in the state moves with each of them or once. A record that begins a session, or joins two,
-    takes the common way, and so does one of a session that fires with each, as it is late.
+    Until the next watermark nothing fires, and a session that gets records only grows. So its window in the state may move once
+    instead of with each record. Three kinds of records take the usual way: those that begin a session, those that join two, and
+    those of a late session, which fires with each record.
     """
 
     def __init__(self, operator: WindowOperator, merging: MergingWindows, gap: int) -> None:

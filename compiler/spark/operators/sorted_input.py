@@ -1,8 +1,8 @@
 """Keyed operators in a batch: records by key and time, each key's timers behind its last record.
 
 Flink: ``SortingDataInput`` and ``MultiInputSortingDataInput`` in front of the operator, and in it
-``BatchExecutionInternalTimeService``. There the records are sorted in files; here the state has them until the input has ended,
-so that an epoch costs what it read, and a batch goes on from its last checkpoint.
+``BatchExecutionInternalTimeService``. Flink sorts the records in files. Here the state keeps them until the input has ended. So
+the cost of an epoch depends only on its own records, and a batch goes on from its last checkpoint.
 """
 
 from __future__ import annotations

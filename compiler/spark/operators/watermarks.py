@@ -54,8 +54,8 @@ class RemoveTimestamp(StreamOperator):
 class TimestampsAndWatermarks(StreamOperator):
     """Makes watermarks: after records that call for one, and at the end of an epoch.
 
-    Watermarks from upstream are dropped, but for the last one, as in Flink; in a batch there is only the last one.
-    ``timed`` says that records are (record, timestamp).
+    Watermarks from upstream are dropped, except for the last one, as in Flink; in a batch there is only the last one. ``timed``
+    says that records are pairs (record, timestamp).
     """
 
     def __init__(self, context: OperatorContext, output: Output, strategy: WatermarkStrategy, timed: bool) -> None:

@@ -111,7 +111,7 @@ class WindowOperator(KeyedOperator[Window]):
         if found is None or found.memory is not self.context.memory:
             found = Sessions(self.backend, descriptor, self.contents.fold, *self.assigner.arguments)
             self.context.opened.sessions = found
-            merging.windows()  # so that what describes the states knows of them
+            merging.windows()  # so that the description of the states has them
         return None if found.spilled else found
 
     def runtime_context(self) -> TaskRuntimeContext:

@@ -1,7 +1,7 @@
 """The elements that flow between operators. Flink: ``StreamElement`` and its subclasses, and network buffers.
 
-Inside a task records are handed over many at a time, as a list of values and a list of their timestamps (or None if no
-record has one). Between tasks the elements of a channel are packed into buffers.
+Inside a task, records go on in batches: a list of values and a list of their timestamps (or None if no record has one). Between
+tasks, the elements of a channel are packed into buffers.
 """
 
 from __future__ import annotations

@@ -19,9 +19,9 @@ from compat.state.types import MapTypeInfo, RowTypeInfo, TupleTypeInfo
 def converter(type_info: Any) -> Callable[[list[Any]], list[Any]] | None:
     """The function that gives records the form of their type, as PyFlink's coders do; None if they need no change.
 
-    Rows where rows are declared and tuples where tuples are; whole numbers without a fraction, floats of 32 bits, times
-    of whole milliseconds. A TypeError for what is no number where one is declared, an OverflowError for one that is larger
-    than its type.
+    Declared rows become rows, and declared tuples tuples; whole numbers lose their fraction, floats have 32 bits, times whole
+    milliseconds. Raises TypeError for anything else in place of a number, OverflowError for a number that is too large for its
+    type.
     """
     form = _form_of(type_info)
     if form is None:

@@ -1,7 +1,7 @@
 """The parts of a sink: writers in tasks, committers on the driver. Flink: sink v2 (``SinkWriter``, ``Committer``).
 
 Your own sink extends ``compat.compiler.datastream.connectors.base.Sink``, with ``create_writer(context)``, whose result has
-``write(value, timestamp)`` and ``prepare_commit()`` (the committables, plain picklable data), and, where there is something to
+``write(value, timestamp)`` and ``prepare_commit()`` (the committables, plain picklable data), and, if there is something to
 publish, ``create_committer()``, whose result has ``commit(committables, transaction)``. Committing must be idempotent: after a
 crash the committables of the last checkpoint are committed again. ``transaction`` is (job id, epoch).
 """

@@ -31,8 +31,8 @@ class CacheDamaged(Exception):
 class Read(Struct, frozen=True):
     """The result of reading a split: records, their timestamps (or None), the split as it is now, and whether it is done.
 
-    ``after`` gives the split as it would be had only so many of the records been read; without it, all of them are taken in one
-    epoch however long that lasts.
+    ``after`` gives the split after the first n of the records; without it, one epoch takes all records, however long that
+    lasts.
     """
 
     values: list[Any]
@@ -45,8 +45,8 @@ class Read(Struct, frozen=True):
 class SplitEnumerator(ABC):
     """Finds splits, on the driver.
 
-    ``complete`` is true when no further split will be found; ``concurrent`` where the splits of a subtask are read side
-    by side, as the partitions of a topic are, and not one after the other.
+    ``complete`` is true once no further split will be found; ``concurrent`` if the splits of a subtask are read side by side,
+    like the partitions of a topic, and not one after the other.
     """
 
     complete: bool

@@ -40,8 +40,8 @@ class StateMigrationError(Exception):
 class KeyedBackend(KeyedStateStore):
     """All keyed states of an operator. ``slot`` is where the present key (and namespace) is found in the cells.
 
-    ``simple`` as long as no slot was in a namespace. An epoch begins with :meth:`begin` and
-    ends with :meth:`snapshot`; in between, ``memory`` is what the epochs before left.
+    ``simple`` is true as long as no slot was in a namespace. An epoch begins with :meth:`begin` and ends with :meth:`snapshot`;
+    at its begin ``memory`` has the contents that earlier epochs left.
     """
 
     memory: Memory

@@ -1,9 +1,8 @@
 """One keyed state: the values in memory, and how they come from the replica and go into the log.
 
-A cell is found by the backend's slot. Where values expire, a cell holds (time of the last use, value).
-
-Values that nobody can change stay in memory as they are. What a program could change without saying so stays as the bytes that
-were logged, and is read again in each epoch that asks for it.
+The backend's slot finds a cell. If values expire, a cell holds (time of the last use, value). Immutable values stay in memory
+as objects. Values that a program could change unnoticed stay as the logged bytes, and are decoded again in each epoch that asks
+for them.
 """
 
 from __future__ import annotations
@@ -114,12 +113,12 @@ class Cells(State):
 class _OneValue(Cells):
     """A state of one value: the value itself, or what was folded so far.
 
-    In memory is each value beside its slot and the mark of the epoch that wrote it (that of the present one is ``_epoch``): in
-    ``_cache`` those that were used lately, and in ``_older`` those before that; values that a program could change are in
-    ``_frozen`` as bytes between epochs. Where keys are many, each look into the cache is one to the main memory: a record has
-    one, and the end of an epoch none, which finds what was written in ``_written``, in the order of its coming.
-    ``_unsaved`` are the slots that the replica does not have as they are, epoch by epoch. ``_fresh`` are those that had no
-    value when the epoch began, and ``_lent`` the slots whose values may be changed in the cache.
+    Memory has each value beside its slot and the mark of the epoch that wrote it (``_epoch`` is the present one): ``_cache``
+    has the recently used ones, ``_older`` those before. Between epochs, values that a program could change are in ``_frozen``
+    as bytes. With many keys, each look into the cache is an access to main memory. A record needs one; the end of an epoch
+    needs none, as ``_written`` has the written values in their order. ``_unsaved`` are the slots whose present values the
+    replica lacks, epoch by epoch. ``_fresh`` are the slots that had no value when the epoch began, ``_lent`` those whose values
+    may be changed in the cache.
     """
 
     def __init__(self, backend: KeyedBackend, descriptor: Any) -> None:

@@ -1,7 +1,7 @@
 """The working state of a subtask in the memory of its process, ahead of the replica. Flink: ``HeapKeyedStateBackend``.
 
-While nothing fails, what an epoch changed stays in memory, where the next one finds it; the log has it as of the commit. The
-replica is written behind: it is where cold entries are, and what a new process begins with.
+While nothing fails, the changes of an epoch stay in memory, where the next epoch finds them; the log has them from the commit
+on. The replica is written later: it has the cold entries, and a new process begins with it.
 """
 
 from __future__ import annotations

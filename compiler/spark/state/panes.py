@@ -1,7 +1,7 @@
 """The folded contents of event-time windows, each window with all its keys. Flink: the state of ``WindowOperator``.
 
-In the log and in the replica they are what they always are: a value of a key and window, and a timer for its end. In memory a
-window is a dict, so that a record costs one look into it, and a window fires as a whole.
+In the log and the replica they have the usual form: a value of a key and window, and a timer for its end. In memory a window is
+a dict, so a record costs one look into it, and a window fires as a whole.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ class Addresses(NamedTuple):
 class Pane:
     """A window: ``logged`` are the contents by key that the log has, ``fresh`` those that this epoch touched.
 
-    ``again`` are the keys of those that the log has too. Contents of None are those of no value. ``in_log`` are the addresses
-    of all keys that the log has, part by part, as they came.
+    ``again`` are the keys that the log has, too. None as content means no value. ``in_log`` are the addresses of all keys in
+    the log, part by part, in the order of their arrival.
     """
 
     __slots__ = ("again", "end", "fresh", "in_log", "is_saved", "logged", "namespace", "start")
@@ -69,8 +69,8 @@ class Pane:
 class Panes:
     """All windows of an operator in a subtask, by their start.
 
-    Where they are too large for the memory, those that no record comes to are left to the replica until one does, or they end.
-    ``spilled`` when that was not enough: then they are states and timers like others.
+    If they are too large for the memory, only the replica has the windows without new records, until a record comes or they
+    end. If that is not enough, they are ``spilled``: then they are ordinary states and timers.
     """
 
     def __init__(

@@ -1,8 +1,8 @@
 """Folded event-time sessions, by key. Flink: ``MergingWindowSet``, and the state of ``WindowOperator``.
 
-In the log and in the replica they are what they always are (:mod:`compat.compiler.spark.state.session_entries`). In memory a
-session is one list, so that a record costs one look for the last session of its key; one that begins and ends within an epoch
-is nowhere else.
+In the log and the replica they have the usual form (:mod:`compat.compiler.spark.state.session_entries`). In memory a session is
+one list, so a record costs one look for the last session of its key. A session that begins and ends within an epoch is only in
+memory.
 """
 
 from __future__ import annotations
@@ -49,11 +49,10 @@ class FoldFailed(Exception):
 class Sessions:
     """All sessions of an operator in a subtask, none of which touch.
 
-    ``_begun`` are those that began since the last watermark; all others are in ``_ends``.
-
-    Where they are too large for the memory, those that no record comes to are left to the replica until one does, or they end:
-    all that end in the same span of time, which is as long as the gap. ``_left`` are these spans. ``spilled`` when that was not
-    enough, or not all are such as end with their windows: then they are states and timers like others.
+    ``_begun`` are those that began since the last watermark; all others are in ``_ends``. If they are too large for the memory,
+    only the replica has the sessions without new records, until a record comes or they end. It takes all sessions that end in
+    the same span of time, which is as long as the gap; ``_left`` are these spans. If that is not enough, or some sessions do
+    not end with their windows, they are ``spilled``: then they are ordinary states and timers.
     """
 
     def __init__(self, backend: KeyedBackend, descriptor: Any, merge: Callable[[Any, Any], Any], gap: int) -> None:
@@ -83,8 +82,8 @@ class Sessions:
     ) -> None:
         """Put records into the sessions of their keys; ``late`` has those that come behind the end of theirs.
 
-        ``fold`` makes one of what a session has and a value; where it ``reduces``, a value alone is what a session has that had
-        nothing. Raises FoldFailed.
+        ``fold`` combines a session's content with a value; if it ``reduces``, the first value is the content. Raises
+        FoldFailed.
         """
         if self._left:
             for span in self._left.touched(times):

@@ -32,9 +32,9 @@ _Slots = dict[Any, None]
 class TimerQueue:
     """The timers of one clock, in order of time. Equal timers are one.
 
-    Timers that were set since the process began are in memory, by their time, as the slots that they are of; those of the
-    replica are read as their time comes. None is due before ``soonest``, and none is set while the queue is ``closed``.
-    ``_changed`` are the timers that the log has and the replica lacks (True), and the reverse (False).
+    Timers set since the process began are in memory: their slots, by time. Timers of the replica are read when their time
+    comes. No timer is due before ``soonest``, and none is set while the queue is ``closed``. ``_changed`` are the timers that
+    the log has and the replica lacks (True), and the reverse (False).
     """
 
     def __init__(self, backend: KeyedBackend, kind: str) -> None:

@@ -1,7 +1,7 @@
 """An epoch: every level's tasks, one after the other, as one Spark job or in this process.
 
-What a partition of a level gives are parcels: shipments of buffers for later levels, orders, which the driver
-gave to the first level, and outcomes, which travel to the last one. Each slot is given its own only.
+A partition of a level gives parcels: shipments of buffers for later levels, orders, which the driver gave to the first level,
+and outcomes, which go on to the last one. Each slot gets only its own parcels.
 """
 
 from __future__ import annotations
@@ -84,11 +84,11 @@ class Share(NamedTuple):
 class EpochSpec(Struct, frozen=True, kw_only=True):
     """The facts of an epoch for its tasks. Keys of the mappings are (vertex, subtask) or operator ids.
 
-    A task is told what is common to all, and the shares of its own subtasks. ``runs`` are the runs of subtasks that the
-    committed epoch is made of, ``version`` is that of the log as of then.
-    ``now`` is the driver's time, in milliseconds since 1970, which tasks go by; with ``clock``, they ask that instead.
-    Work is sealed on its way (:func:`sealed`). ``stowage`` is the folder for buffers where all tasks are on one machine.
-    ``first`` is True for the first epoch of an attempt, in which subtasks tell their states.
+    A task gets the common parts, and the shares of its own subtasks. ``runs`` are the runs of subtasks that make up the
+    committed epoch, ``version`` is the log's version then. ``now`` is the driver's time, in milliseconds since 1970, which
+    tasks use; with ``clock`` they use that instead. Work is sealed on its way (:func:`sealed`). ``stowage`` is the folder for
+    buffers if all tasks are on one machine. ``first`` is True for the first epoch of an attempt, in which subtasks report their
+    states.
     """
 
     job_id: str
@@ -148,8 +148,8 @@ class EpochSpec(Struct, frozen=True, kw_only=True):
 class TaskFailure(Struct, frozen=True):
     """A subtask that failed, in place of its report; without a number, the job failed in none of its subtasks.
 
-    ``lost`` is True if not the program failed, but those who ran it were lost. ``cache`` is the cached stream whose
-    records are damaged, if that is what it failed on.
+    ``lost`` is True if the process that ran the program was lost, and the program itself did not fail. ``cache`` is the cached
+    stream whose damaged records caused the failure, if any.
     """
 
     task: str
@@ -220,7 +220,7 @@ class PackedPlan(Struct, frozen=True, kw_only=True):
     def for_cores(self, cores: int | None) -> PackedPlan:
         """The plan in whose tasks several slots are, one after the other, where these are far more than the cores for them.
 
-        Without a number, each slot has its own. A task costs more than a subtask that has little to do, and a host as much as
+        Without a number, each slot has its own task. A task costs more than a subtask with little work, and a host as much as
         any process of Python.
         """
         if cores is None:
@@ -551,7 +551,7 @@ class Subtasks:
                 report.rows = changes.all_rows()
             report.busy = time.monotonic() - began
         except BaseException:
-            replica.discard()  # it may be what it read that it failed on
+            replica.discard()  # its input may have caused the failure
             raise
         replica.close()
         return report

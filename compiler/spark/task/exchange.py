@@ -1,11 +1,10 @@
 """The shipments between tasks of different stages, and the accounts that prove their arrival.
 
-Spark may lose what a task gave after some of its readers were served, and run it again: the others then read what a second
-run gave, which need not be the same. So each run of a task marks what it sends as its own, and tells the driver in one
-account,
-which goes on from partition to partition with its reports, the sum of the marks that it sent and of those that it was given.
-The driver takes an epoch only if each task gave one account and the sums of all are equal: then each task read exactly what
-those runs sent whose reports arrived. This costs each task the same, however many there are.
+Spark may lose the output of a task after some readers have read it, and run the task again. The other readers then read the
+output of a second run, which may differ. So each run of a task marks its output. It reports one account to the driver: the sum
+of the marks that it sent, and the sum of those that it received. Accounts travel from partition to partition with the reports.
+The driver takes an epoch only if each task gave one account and all sums are equal: then each task read exactly the output of
+the runs whose reports arrived. The cost for each task does not grow with their number.
 """
 
 from __future__ import annotations

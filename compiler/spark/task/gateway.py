@@ -1,8 +1,7 @@
 """Messages from tasks to the driver while an epoch runs. Flink: ``TaskManagerGateway``, seen from the task.
 
-A message is a connection of its own to a socket of the driver's: a signature, and what is signed. Nobody depends on it:
-where
-the driver cannot be reached, it hears the same at the end of the epoch.
+Each message has its own connection to a socket of the driver: a signature, and the signed bytes. Nothing depends on it: if the
+driver cannot be reached, it gets the same news at the end of the epoch.
 """
 
 from __future__ import annotations
@@ -60,7 +59,7 @@ class Gateway(NamedTuple):
         """Send a message; if it is too long, or the driver does not take it, it is dropped."""
         try:
             body = msgspec.msgpack.encode(message)
-        except UnicodeEncodeError:  # an error may quote what is no text
+        except UnicodeEncodeError:  # an error may quote bytes that are no text
             return
         if _SIGNATURE + len(body) > LONGEST:
             return

@@ -1,10 +1,10 @@
 """Processes in which functions stay open. Flink: the slots of a ``TaskManager``, whose tasks live as long as the job.
 
-Spark gives a subtask any of its Python workers, often a different one in each epoch. The subtasks with function
-objects therefore run in a process of their slot's, which a worker reaches through a socket in a folder that only this user
-may enter: it forwards the epoch and the buffers, and gets back the outcome. A host ends with its job, with the Python daemon of
-the executor that started it, or when nobody asked it for anything for long; in the middle of a record too, moments after
-that daemon or the worker that asked has ended.
+Spark gives a subtask any of its Python workers, often a different one in each epoch. So subtasks with function objects run in a
+process of their slot, the host. A worker reaches it through a socket in a folder that only this user may enter: it forwards the
+epoch and the buffers, and gets the outcome. A host ends with its job, with the Python daemon of the executor that started it,
+or after a long time without requests. It ends even in the middle of a record, moments after that daemon or the asking worker
+has ended.
 """
 
 from __future__ import annotations
@@ -80,10 +80,10 @@ class HostLost(Exception):
 class HostLoad(NamedTuple):
     """The input that a host starts with, pickled: the function to call before the plan is loaded, or None, and the plan.
 
-    Where something is shipped with the job, all of its subtasks run in hosts, in the environment that is made of that; so
-    they do where it runs ``apart``, in workers that work for other programs too, and where all is ``here``, on one machine.
-    ``outline`` is the plan without what is in it of the program's own: what the workers need that ask hosts. ``environment`` is
-    what was made of it on the machine. ``gateway`` is where the driver listens, if it does.
+    If the job ships files, all of its subtasks run in hosts, in the environment made from these files. They also do if the job
+    runs ``apart``, in workers that work for other programs too, and if all is ``here``, on one machine. ``outline`` is the plan
+    without the program's own objects, for the workers that ask hosts. ``environment`` is the environment made on the machine.
+    ``gateway`` is the driver's address, if it listens.
     """
 
     setup: bytes
@@ -445,7 +445,7 @@ def serve(listening: socket.socket, subtasks: Subtasks, alive: Callable[[float],
                 with guard.working_for(connection):
                     answer: Any = _answer(subtasks, request)
             except (EOFError, OSError):
-                continue  # the worker was killed: what it asked for is nobody's any more
+                continue  # the worker was killed: nobody waits for its request
             with suppress(OSError):
                 connection.send_bytes(answer)
 
@@ -531,7 +531,7 @@ def _serve_load(load: HostLoad, listening: socket.socket, parent: int) -> None:
 
 
 if __name__ == "__main__":
-    # Under its real name, so that what a worker pickled is found again.
+    # Under its real name, so that a worker's pickles find it again.
     from compat.compiler.spark.task import hosts
 
     hosts.main(sys.argv[1:])

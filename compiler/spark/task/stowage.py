@@ -1,8 +1,7 @@
 """Buffers between processes of one machine: in files, so that Spark carries only where they are.
 
-An epoch has a folder of its own, which its driver makes and removes. A file has the buffers of one run of a subtask: it is
-whole before anybody hears about it and never changes, and a run that is lost leaves one that nobody reads. Few bytes travel
-as they are.
+Each epoch has its own folder, which its driver makes and removes. A file has the buffers of one run of a subtask. It is
+complete before its name is sent, and never changes; the file of a lost run is never read. Few bytes travel without a file.
 """
 
 from __future__ import annotations

@@ -44,9 +44,8 @@ from compat.state.serializers import dump, load
 class OpenTask:
     """The things a subtask keeps in a process between epochs, while nothing fails: its own copies of the operators, by node.
 
-    Their functions are open, and metrics count since then; ``memory`` is its working state. ``ran`` is the epoch that it ran
-    last, and in which attempt of the job: if another one was committed, or the job was restarted since, what it has is worth
-    nothing.
+    Their functions are open, and metrics count since then; ``memory`` is its working state. ``ran`` is its last epoch with the
+    attempt of the job. If another epoch was committed, or the job restarted since, its contents are useless.
     """
 
     operators: Mapping[int, Any]
@@ -87,9 +86,9 @@ class TaskEnvironment:
 class TaskReport:
     """The report of a subtask at the barrier.
 
-    ``sent`` are the records that left it, by the operator that they left from, ``busy`` the seconds that all records took.
-    ``replica`` is how it found its local state: ``current``, ``behind`` or ``rebuilt``; None if it keeps none. ``sealed``
-    stands for ``published`` on the way through processes in which there are no modules of the program's. ``run`` tells this run
+    ``sent`` counts the records that left it, by the operator that they left from; ``busy`` is the time of all records in
+    seconds. ``replica`` is the condition of its local state: ``current``, ``behind`` or ``rebuilt``; None if it keeps none.
+    ``sealed`` replaces ``published`` on the way through processes without the program's modules. ``run`` distinguishes this run
     of the subtask from others in the epoch.
     """
 

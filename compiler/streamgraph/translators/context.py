@@ -20,8 +20,8 @@ DEFAULT_SLOT_SHARING_GROUP = "default"
 class Context(Struct, frozen=True):
     """The generation's state as one translator needs it.
 
-    ``node_ids`` gives the ids that stand for a translated transformation. ``schedule`` queues work to be done right after
-    this translation, before anything else: ids to translate, and functions to call, in order. ``finished`` declares
+    ``node_ids`` gives the ids that stand for a translated transformation. ``schedule`` queues work for the time right after
+    this translation, before anything else: ids to translate and functions to call, in order. ``finished`` declares
     a transformation translated before its translator returns. ``iteration_ids`` draws the ids of a head and a tail.
     """
 

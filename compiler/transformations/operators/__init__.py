@@ -1,7 +1,7 @@
 """The kinds of operator, with what the graphs and the runtime need to know of them: one record a kind.
 
 :mod:`python` has those that PyFlink runs in Python, :mod:`flink` those that Flink runs in Java, :mod:`described` those of
-which only the call is known.
+topologies, of which only the call is known.
 """
 
 from compat.compiler.transformations.operators.base import ChainingStrategy, Operator, PythonOperator

@@ -33,9 +33,9 @@ class PythonOperator(Enum):
 class Operator(Struct, frozen=True, kw_only=True):
     """An operator: its work, its function, and the traits that Flink's graphs depend on.
 
-    Each kind of operator is a record of its own, with the other arguments of the call that made it as fields.
+    Each kind of operator has its own record, whose fields are the other arguments of its call.
     ``function`` is the user's function object, or the connector or collection of a source or sink; no graph layer looks
-    into it. ``chained`` are the operators merged behind this one, in order.
+    into it. ``chained`` are the operators merged after this one, in order.
     """
 
     function: Any = None

@@ -62,8 +62,8 @@ class Windowing(Struct, frozen=True, kw_only=True):
 class Described(Operator, frozen=True, kw_only=True):
     """An operator with a known call; ``states`` are those that the topology declares, None if it does not say.
 
-    Window operators have how their windows are cut, and what they keep of their records. ``timers`` is whether a function can
-    set timers: then its operator keeps a queue of them, be it empty.
+    Window operators have their assigner, and the contents that they keep of records. ``timers`` says whether a function can set
+    timers: then its operator keeps a queue of timers, even an empty one.
     """
 
     call: Call

@@ -98,7 +98,7 @@ def test_a_program_of_pyflink_s_own_words_is_noted_nothing_of(tmp_path: Path) ->
         ("before", "stream.iterate", "ends with an AttributeError there, and submits no job"),
         ("imports", USES[-1][1], "ends with a ModuleNotFoundError there, and submits no job"),
         ("processed", "self.cache = self.context.get_distributed_cache()", "the job fails with an AttributeError"),
-        ("behind", "stream.iterate", "ends with an AttributeError there, behind its last job"),
+        ("behind", "stream.iterate", "fails with an AttributeError there, after its last job"),
     ],
 )
 def test_what_fails_is_said(tmp_path: Path, part: str, line: str, said: str) -> None:

@@ -106,3 +106,10 @@ def test_each_entry_names_rules_that_exist_and_has_a_name_of_its_own():
     for entry in ENTRIES:
         assert entry.rules
         assert set(entry.rules) <= set(RULES), entry.name
+
+
+def test_what_an_entry_says_ends_with_its_sentence():
+    for entry in ENTRIES:
+        for text in (entry.happened, entry.now, entry.versions):
+            assert text == text.strip(), entry.name
+            assert not text or text.endswith((".", "'")), entry.name

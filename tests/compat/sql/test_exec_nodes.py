@@ -35,7 +35,7 @@ def test_a_node_of_a_later_flink_is_not_known():
     old, new = (_later(record.read()["same", side]) for side in ("old", "new"))
     (found,) = told(old, new)
     assert (found.rule, found.level) == ("CMP713", Level.UNKNOWN)
-    assert found.title == "GroupAggregate[6]: what the operators of a group-miracle keep is not known"
+    assert found.title == "GroupAggregate[6]: the state of the operators of a group-miracle is unknown"
     assert "CMP713" not in {one.rule for one in told(*(record.read()["same", side] for side in ("old", "new")))}
 
 

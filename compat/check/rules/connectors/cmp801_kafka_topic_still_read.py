@@ -24,11 +24,12 @@ def _find(check: Check) -> Iterator[Finding]:
             RULE,
             f"{pair.new.label} no longer names {what}, but keeps reading it",
             level=Level.ERROR if gone.certain else Level.WARNING,
-            consequence="Flink restores this without an error: the readers take all partitions of the savepoint up again, "
-            "those of the dropped topics as well. Where a topic was deleted, the job runs on without it, and reads it when "
-            "somebody creates it anew: from the restored offset, or as auto.offset.reset says where that is not there.",
-            reason="A KafkaSource only ever adds partitions: what is read is in its state, and topics and patterns are asked "
-            "for new ones alone.",
+            consequence="Flink restores this without an error: the readers take all partitions of the savepoint up "
+            "again, those of the dropped topics as well. If a topic was deleted, the job runs on without "
+            "it. If it is created again, the job reads it from the restored offset, or as auto.offset.reset "
+            "says if that offset is missing.",
+            reason="A KafkaSource only ever adds partitions: its state has those that it reads, and topics and patterns "
+            "only name new ones.",
             old=pair.old,
             new=pair.new,
             fixes=(
@@ -55,12 +56,13 @@ RULE = Rule(
     name="kafka-topic-still-read",
     level=Level.ERROR,
     other_levels=(Level.WARNING,),
-    when="warning where topics or partitions are meant by a pattern, so that it is open whether any is dropped",
+    when="warning if a pattern names the topics or partitions, as then it is unknown whether any is dropped",
     fate=Fate.UNKNOWN,
     summary="A Kafka topic that NEW no longer names is still read.",
-    why="The partitions that a KafkaSource reads, and their offsets, are in its state. No version of the connector (3.x, 4.x, "
-    "5.0) takes restored partitions away because they are not subscribed to any more; it only looks for further ones. A topic "
-    "that is deleted does not end that, while a topic that is deleted and still named by its name fails the job at its start.",
+    why="The state of a KafkaSource has the partitions that it reads, and their offsets. No version of the connector "
+    "(3.x, 4.x, 5.0) removes restored partitions because they are no longer subscribed to; it only looks for "
+    "further ones. Deleting the topic does not change that; but if the program still names a deleted topic, the job "
+    "fails at its start.",
     old='KafkaSource.builder().set_topics("orders", "returns")',
     new='KafkaSource.builder().set_topics("orders")',
     fix="Start the source under another uid, from the offsets that its group committed last, and restore with -n.",

@@ -19,7 +19,7 @@ def _find(check: Check) -> Iterator[Finding]:
         if not added or new.starting.rule is OffsetRule.EARLIEST:
             continue
         if recorded(pair.old) and not added.certain:
-            continue  # a savepoint has what was found, and not by which pattern
+            continue  # a savepoint has the topics, but not the pattern
         what = kafka.listed(added.certain) if added.certain else f"what only {added.by_pattern!r} stands for"
         yield check.finding(
             RULE,
@@ -31,8 +31,8 @@ def _find(check: Check) -> Iterator[Finding]:
             new=pair.new,
             fixes=(
                 Fix(
-                    text="Read the new topics with a source of their own, which then starts as it says; nothing, if they "
-                    "are to be read whole.",
+                    text="Read the new topics with a separate source, which then starts at its own offsets. Nothing, if "
+                    "all of their records should be read.",
                     code=f"KafkaSource.builder().set_topics({', '.join(map(repr, added.certain)) or '…'})",
                 ),
             ),
@@ -46,8 +46,8 @@ RULE = Rule(
     level=Level.WARNING,
     fate=Fate.RESTORED,
     summary="A Kafka topic that NEW adds is read from the earliest offset, whatever the starting offsets are.",
-    why="Starting offsets hold for the partitions of a source's first start. Those that it finds later are new to it and read "
-    "from the earliest offset, so that nothing is missed (connector 3.1 and later).",
+    why="Starting offsets apply to the partitions of a source's first start. Partitions that it finds later are read "
+    "from the earliest offset, so that no record is missed (connector 3.1 and later).",
     old='KafkaSource.builder().set_topics("orders").set_starting_offsets(KafkaOffsetsInitializer.latest())',
     new='KafkaSource.builder().set_topics("orders", "returns").set_starting_offsets(KafkaOffsetsInitializer.latest())',
     fix="Read the new topics with another source, or skip their old records in the program.",

@@ -43,8 +43,8 @@ def _finding(check: Check, pair: Pair, subject: str, was: str, now: str, consequ
 
 
 _GROUP = (
-    "Reading goes on at the offsets of the savepoint. Monitoring of the old group sees it stand still; the new one has "
-    "offsets from the first checkpoint on, and needs its rights."
+    "Reading goes on at the offsets of the savepoint. Monitoring shows no progress of the old group; the new group has "
+    "offsets from the first checkpoint on, and needs its own access rights."
 )
 _START = "Reading goes on at the offsets of the savepoint, not where the new starting offsets say."
 
@@ -54,8 +54,8 @@ RULE = Rule(
     level=Level.WARNING,
     fate=Fate.RESTORED,
     summary="Another consumer group or other starting offsets do not move a restored Kafka source.",
-    why="A KafkaSource keeps the offset of every partition in its state. Kafka's committed offsets and the starting offsets "
-    "are for partitions of which the state has none.",
+    why="A KafkaSource keeps the offset of every partition in its state. Kafka's committed offsets and the starting "
+    "offsets apply only to partitions without an offset in the state.",
     old='KafkaSource.builder().set_group_id("counts")',
     new='KafkaSource.builder().set_group_id("counts-again")',
     fix="To read from elsewhere, start the source under another uid and restore with -n.",

@@ -19,7 +19,7 @@ def _find(check: Check) -> Iterator[Finding]:
             continue
         if new.stopping is None:
             title = f"{pair.new.label} has no end any more, but still stops at {old.stopping}"
-            consequence = "The partitions of the savepoint end where OLD was to end: nothing behind that is read."
+            consequence = "The partitions of the savepoint end where OLD was to end: later records are not read."
         elif old.stopping is None:
             title = f"{pair.new.label} is to end at {new.stopping}, but does not"
             consequence = "The partitions of the savepoint have no end: the job does not finish by itself."
@@ -31,7 +31,7 @@ def _find(check: Check) -> Iterator[Finding]:
             title,
             level=Level.ERROR if new.stopping is None else Level.WARNING,
             consequence=f"Flink restores this without an error. {consequence}",
-            reason="Each partition is restored with the end that it had, which is a part of its split.",
+            reason="Each partition is restored with its old end, which is a part of its split.",
             old=pair.old,
             new=pair.new,
             fixes=(
@@ -50,11 +50,11 @@ RULE = Rule(
     name="kafka-end-restored",
     level=Level.ERROR,
     other_levels=(Level.WARNING,),
-    when="warning where NEW has an end, and OLD had another one or none",
+    when="warning if NEW has an end, and OLD had another one or none",
     fate=Fate.UNKNOWN,
     summary="The partitions of a restored Kafka source end where OLD was to end.",
-    why="A split has the offset at which its reading ends, and is restored with it. New stopping offsets are for partitions "
-    "that no state knows.",
+    why="A split has its stopping offset, and is restored with it. New stopping offsets apply only to partitions that "
+    "are not in the state.",
     old="KafkaSource.builder().set_bounded(KafkaOffsetsInitializer.latest())",
     new="KafkaSource.builder()    # reads for ever",
     fix="Start the source under another uid, from the offsets that its group committed last, and restore with -n.",

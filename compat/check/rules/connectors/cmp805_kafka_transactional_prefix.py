@@ -64,10 +64,11 @@ RULE = Rule(
     level=Level.WARNING,
     fate=Fate.RESTORED,
     summary="An exactly-once Kafka sink has another transactional id prefix.",
-    why="What a killed job left open in Kafka is aborted by the next one, which looks under its own prefix and the one in its "
-    "state. Other transactions stay open until transaction.timeout.ms is over, and readers of committed data wait.",
+    why="If a job is killed, the next one aborts its open transactions in Kafka: those with its own prefix and with the "
+    "prefix in its state. Other transactions stay open until transaction.timeout.ms is over, and readers of "
+    "committed data wait.",
     old='KafkaSink.builder().set_transactional_id_prefix("counts")',
     new='KafkaSink.builder().set_transactional_id_prefix("counts-2")',
-    fix="Keep the prefix, or go over from a savepoint that the job was stopped with.",
+    fix="Keep the prefix, or stop the job with a savepoint and start from that.",
     find=_find,
 )

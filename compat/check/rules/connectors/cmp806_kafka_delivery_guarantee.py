@@ -41,9 +41,10 @@ def _consequence(old: DeliveryGuarantee, new: DeliveryGuarantee, *, checkpoints:
     """The consequence of a change; None if it only makes a promise stronger."""
     if old is _EXACTLY_ONCE:
         return (
-            "Transactions that OLD left open are not aborted, and readers of committed data wait for them before they see what "
-            "NEW writes; what the savepoint holds ready to commit is not committed by connector 4.0.1 and later, and so lost, "
-            "unless OLD did it: it does when it is stopped with the savepoint, and not when it is cancelled after it."
+            "OLD's open transactions are not aborted, and readers of committed data wait for them before they see NEW's "
+            "records. Connector 4.0.1 and later does not commit the prepared transactions of the savepoint: their "
+            "records are lost, unless OLD committed them. It does if it is stopped with the savepoint, but not if it is "
+            "cancelled after it."
             + (
                 " From now on restarts write records twice."
                 if new is _AT_LEAST_ONCE
@@ -86,10 +87,10 @@ RULE = Rule(
     level=Level.WARNING,
     fate=Fate.RESTORED,
     summary="A Kafka sink has another delivery guarantee.",
-    why="Only an exactly-once writer aborts the transactions of the run before it, and only such a sink commits what a "
-    "savepoint holds ready (connector 4.0.1 and later). Going over from it leaves both undone.",
+    why="Only an exactly-once writer aborts the transactions of the run before it, and only such a sink commits the "
+    "prepared transactions of a savepoint (connector 4.0.1 and later). With another guarantee, both stay undone.",
     old="KafkaSink.builder().set_delivery_guarantee(DeliveryGuarantee.EXACTLY_ONCE)",
     new="KafkaSink.builder().set_delivery_guarantee(DeliveryGuarantee.AT_LEAST_ONCE)",
-    fix="Stop OLD with a savepoint, and see that nothing is left to commit.",
+    fix="Stop OLD with a savepoint, so that nothing is left to commit.",
     find=_find,
 )

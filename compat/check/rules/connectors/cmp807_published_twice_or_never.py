@@ -46,7 +46,7 @@ def _dropped(check: Check, why: str) -> Iterator[Finding]:
                 Fix(
                     text="Give the sink its uid again. Or let it publish all first: "
                     + (
-                        "stop OLD with the savepoint, which commits; a savepoint that OLD is cancelled after does not."
+                        "stop OLD with the savepoint, which commits; a savepoint before a cancel does not."
                         if kafka
                         else "stop OLD with --drain."
                     ),
@@ -94,11 +94,11 @@ RULE = Rule(
     name="published-twice-or-never",
     level=Level.WARNING,
     fate=Fate.RESTORED,
-    summary="A sink that publishes at checkpoints loses what it has prepared, or publishes again what it has published.",
-    why="Exactly-once sinks (Kafka transactions, files, tables) write first and publish when a checkpoint is complete. Without "
-    "their state nobody publishes the rest. From an older snapshot than the last one, records that are public already are "
-    "written again: after a failure, upgradeMode last-state of the Kubernetes operator takes the last checkpoint, a savepoint "
-    "of before does not.",
+    summary="A sink that publishes at checkpoints loses prepared records, or publishes records twice.",
+    why="Exactly-once sinks (Kafka transactions, files, tables) write first and publish when a checkpoint is complete. "
+    "Without their state, the prepared rest is never published. From an older snapshot than the last one, published "
+    "records are written again. After a failure, the Kubernetes operator's upgradeMode last-state starts from the "
+    "last checkpoint; an earlier savepoint is older than that.",
     old='stream.sink_to(file_sink).uid("out")       # stopped, and restored with -n',
     new='stream.sink_to(file_sink).uid("output")',
     fix="Restore from the latest snapshot, and keep the sink's uid; to do without its state, stop the job with --drain (Kafka: "

@@ -55,12 +55,12 @@ RULE = Rule(
     level=Level.ERROR,
     fate=Fate.REFUSED,
     summary="An exactly-once Kafka sink names its transactions in a way that its state does not allow.",
-    why="Since version 4.0 a sink has a TransactionNamingStrategy. From INCREMENTING, the default, to POOLING is a way, "
-    "whatever became of OLD; the way back is refused, and so is POOLING on the state of a connector before 4.0. POOLING finds "
-    "transactions that were left open by asking the brokers for those of the sink's topics: it needs Kafka 3.0, the right to "
-    "describe topics and transactions, and a sink whose topics are known before it runs.",
+    why="Since version 4.0 a sink has a TransactionNamingStrategy. A change from INCREMENTING, the default, to POOLING "
+    "works, however OLD ended. The sink refuses the way back, and POOLING on the state of a connector before 4.0. "
+    "To find open transactions, POOLING asks the brokers for those of the sink's topics: it needs Kafka 3.0, the "
+    "right to describe topics and transactions, and a sink whose topics are known before it runs.",
     old="KafkaSink.builder().setTransactionNamingStrategy(TransactionNamingStrategy.POOLING)",
     new="KafkaSink.builder()",
-    fix="Keep POOLING; go over to it from a savepoint that connector 4.0 or later wrote.",
+    fix="Keep POOLING; change to it with a savepoint that connector 4.0 or later wrote.",
     find=_find,
 )

@@ -45,12 +45,12 @@ RULE = Rule(
     name="files-read-again",
     level=Level.ERROR,
     fate=Fate.LOST,
-    summary="A source of files that read what was there once looks for more, and reads all files again.",
-    why="A FileSource that reads once keeps the splits that are still to be read, and not the files that it has found. One "
-    "that looks for more takes every file of which it has no note for a new one. The other way round nothing "
-    "is read twice: what was found is read to its end, and the source ends.",
+    summary="A source of files that read once now looks for new files, and reads all files again.",
+    why="A FileSource that reads once keeps its unread splits, but not the files that it has found. A source that looks "
+    "for new files takes every file without a record for a new one. In the other direction, no file is read twice: "
+    "the source reads the found files to their end, and then ends.",
     old="FileSource.for_record_stream_format(lines, folder).build()",
     new="FileSource.for_record_stream_format(lines, folder).monitor_continuously(Duration.of_seconds(10)).build()",
-    fix="Let the old source end, and look for new files in another folder, by a source of its own.",
+    fix="Let the old source end, and look for new files in another folder, with a separate source.",
     find=_find,
 )

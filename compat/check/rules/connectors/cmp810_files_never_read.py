@@ -27,7 +27,8 @@ def _find(check: Check) -> Iterator[Finding]:
             f"{pair.new.label} does not read {', '.join(map(repr, added))}, which OLD did not name",
             consequence="Flink restores this without an error. The source reads what it had found and not read, under the "
             "paths of OLD, and then ends.",
-            reason="A source that reads once looks for files when it first starts, and after a restore goes by what it found.",
+            reason="A source that reads once looks for files only at its first start; after a restore it uses the files that "
+            "it found.",
             old=pair.old,
             new=pair.new,
             fixes=(
@@ -47,10 +48,10 @@ RULE = Rule(
     level=Level.WARNING,
     fate=Fate.RESTORED,
     summary="A source of files that reads once has new paths, and never reads them.",
-    why="The splits of a FileSource that reads once were found when OLD started. After a restore it has those, and does not "
-    "look for files again, whatever paths it is given. One that looks for more finds new paths.",
+    why="A FileSource that reads once found its splits when OLD started. After a restore it has only these, and does "
+    "not look for files again, whatever its paths. A source that looks for new files finds new paths.",
     old='FileSource.for_record_stream_format(lines, "in").build()',
     new='FileSource.for_record_stream_format(lines, "in", "more").build()',
-    fix="Read the new paths by a source of its own.",
+    fix="Read the new paths with a separate source.",
     find=_find,
 )

@@ -57,8 +57,8 @@ RULE = Rule(
     name="state-without-operator",
     level=Level.ERROR,
     other_levels=(Level.WARNING,),
-    when="warning with -n: the state is dropped on purpose. Where NEW itself sets that state may be ignored, Flink drops it "
-    "without a word, and it stays an error until the check is made with -n",
+    when="warning with -n: the state is dropped on purpose. If NEW's own settings allow it, Flink drops the state "
+    "without an error; the finding stays an error until the check is made with -n",
     fate=Fate.REFUSED,
     summary="State of an operator of OLD that no operator of NEW takes.",
     why="A restore looks for every operator id of the savepoint in the new job, among the generated ids, the "
@@ -67,7 +67,7 @@ RULE = Rule(
     old='keyed.process(Count()).uid("count")',
     new="# the operator was removed",
     fix="Keep the operator, or give its successor the same uid. If the state may go, restore with -n "
-    "(--allowNonRestoredState; allowNonRestoredState: true of the Kubernetes operator, which upgrades of its mode last-state "
-    "do not heed) and check with -n.",
+    "(--allowNonRestoredState; with the Kubernetes operator allowNonRestoredState: true, which its mode last-state "
+    "ignores) and check with -n.",
     find=_find,
 )

@@ -93,8 +93,8 @@ RULE = Rule(
     "and the ids of its inputs. An edit elsewhere changes it, and no operator takes the state under the old id.",
     old="source.key_by(key).process(Count())",
     new="source.rebalance().filter(good).rebalance().key_by(key).process(Count())",
-    fix='Pin the old id on the new operator, .set_uid_hash("<old id>"), and give a uid to each stateful operator '
-    "of the next job that starts without old state. Where the program cannot be changed, compat remap gives the state in the "
-    "savepoint the new id.",
+    fix='Pin the old id on the new operator, .set_uid_hash("<old id>"), and give a uid to each stateful operator of '
+    "the next job that starts without old state. If the program cannot be changed, compat remap gives the state in "
+    "the savepoint the new id.",
     find=_find,
 )

@@ -41,7 +41,7 @@ def _finding(pair: Pair, rightful: Operator | None, pinned: set[str], cause: str
             # Two operators that claim one state would leave it to chance which of them gets it.
             freed = free_id(new, old, check)
             remapped = any(fix.code == code_suggestions.REMAP for fix in fixes)
-            # An edit alone would leave the state to nobody: it is for whoever changes the savepoint, too.
+            # After the edit alone, no operator takes the state: the savepoint has to change, too.
             fixes += tuple(replace(fix, call=None, code=fix.call or fix.code) for fix in freed) if remapped else freed
         fixes += code_suggestions.migrate_ids(check)
     elif pair.by == BY_GENERATED_ID:
@@ -120,14 +120,14 @@ RULE = Rule(
     name="state-to-another-operator",
     level=Level.ERROR,
     other_levels=(Level.WARNING,),
-    when="warning where the snapshot tells that the state is empty",
+    when="warning if the snapshot shows that the state is empty",
     fate=Fate.WRONG_HANDS,
     summary="An id of OLD belongs to another operator in NEW, which would get foreign state.",
-    why="A generated id knows where an operator stands, not what it is. When two alike branches change places, "
-    "each gets the other's state: Flink restores this without an error and the results are wrong from then "
-    "on. Of an operator that has neither a name nor a uid nor a function to tell it by, and whose only state was replaced, "
-    "nobody can say whether it is another one: it counts as one, as its old state is lost either way. A name or a uid in both "
-    "versions tells.",
+    why="A generated id depends on the place of an operator, not on its work. If two similar branches change places, "
+    "each gets the other's state: Flink restores this without an error, and the results are wrong from then on. An "
+    "operator without a name, a uid or a known function, whose only state was replaced, may be the same one or "
+    "another one. It counts as another one, as its old state is lost either way. A name or a uid in both versions "
+    "decides it.",
     old='s.key_by(four).process(Count()).name("by four")\ns.key_by(three).process(Count()).name("by three")',
     new='s.key_by(three).process(Count()).name("by three")\ns.key_by(four).process(Count()).name("by four")',
     fix='Pin each operator to its own old id with .set_uid_hash("<old id>"), or restore the old order. If a uid '

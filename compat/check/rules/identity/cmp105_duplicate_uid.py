@@ -24,9 +24,9 @@ _WRITER = "sink_writer"
 def fixes(old: Program, apart: Program, shared: Mapping[int, str]) -> Iterator[Fix]:
     """Another uid for all but one of the operators that share one.
 
-    ``apart`` is NEW with each uid on the first operator only, ``shared`` the uids by node. The operator that is most like
-    OLD's of that uid keeps it; another one gets back the uid that it had in OLD, if it can be told, or a new one. The parts
-    of a sink have uids that are made of its own, which the writer has.
+    ``apart`` is NEW with each uid on the first operator only, ``shared`` the uids by node. The operator most similar to OLD's
+    operator with that uid keeps it. The others get back the uids that they had in OLD, if these are known, or new ones. The
+    uids of a sink's parts are made from the sink's uid, which the writer has.
     """
     claimants: dict[str, list[Operator]] = {}
     for operator in sorted(apart.operators, key=lambda operator: operator.node):

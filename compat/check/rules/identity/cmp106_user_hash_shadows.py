@@ -59,10 +59,10 @@ RULE = Rule(
     level=Level.ERROR,
     fate=Fate.LOST,
     summary="OLD has state under both the generated id and the user hash of one operator of NEW.",
-    why="At a restore the user hash wins if there is state under it, and what lies under the operator's own id is "
-    "then left without an operator.",
+    why="If there is state under the user hash, a restore takes it, and no operator takes the state under the "
+    "operator's own id.",
     old='keyed.process(Count()).uid("count")\nother.process(Sum()).uid("sum")',
     new='keyed.process(Count()).uid("count").set_uid_hash("<id of sum>")',
-    fix="Take the user hash away from the operator, or put it on the operator whose state lies under it.",
+    fix="Remove the user hash from the operator, or set it on the operator whose state has this id.",
     find=_find,
 )

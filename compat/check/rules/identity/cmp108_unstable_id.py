@@ -112,8 +112,8 @@ RULE = Rule(
     level=Level.ERROR,
     fate=Fate.REFUSED,
     summary="Building the same program twice gives different operator ids.",
-    why="An id that is drawn at random, or follows the order of a set, differs at the next start. No "
-    "savepoint of this job can be restored, not even by the same program.",
+    why="A random id, or one that depends on the order of a set, differs at the next start. No savepoint of this job "
+    "can be restored, not even by the same program.",
     old="stream.map(f).uid(str(uuid4()))",
     new='stream.map(f).uid("clean")',
     fix="Write uids as constants, and build the job in an order that does not depend on sets or hashes.",

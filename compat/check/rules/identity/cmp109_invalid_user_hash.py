@@ -33,9 +33,9 @@ RULE = Rule(
     level=Level.ERROR,
     fate=Fate.REFUSED,
     summary="A user hash is not 32 hexadecimal digits.",
-    why="A user hash stands for an operator id, which has 16 bytes. Flink refuses anything else.",
+    why="A user hash is an operator id, which has 16 bytes. Flink refuses anything else.",
     old='stream.map(f).set_uid_hash("clean")',
     new='stream.map(f).set_uid_hash("cbc357ccb763df2852fee8c4fc7d55f2")',
-    fix="Copy the operator id from the report, from a savepoint (compat inspect) or from Flink's log; for a name "
-    "of your own use .uid instead.",
+    fix="Copy the operator id from the report, from a savepoint (compat inspect) or from Flink's log; for your own name "
+    "use .uid instead.",
 )

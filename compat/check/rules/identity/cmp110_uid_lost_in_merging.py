@@ -38,8 +38,8 @@ RULE = Rule(
     level=Level.WARNING,
     fate=Fate.RESTORED,
     summary="A uid was given to an operator that PyFlink merges into the one before it.",
-    why="PyFlink merges neighbouring Python operators into one, which keeps the uid of the first. The uid of the "
-    "second is dropped without a word, and an id that older savepoints list may vanish with it.",
+    why="PyFlink merges neighbouring Python operators into one, which keeps the uid of the first. The uid of the second "
+    "is dropped without an error, and with it an id that older savepoints may have.",
     old='keyed.process(Count()).uid("count").map(show)',
     new='keyed.process(Count()).uid("count").map(show).uid("show")',
     fix="Remove the uid that has no effect, or keep the operators apart with .disable_chaining() or "

@@ -28,8 +28,8 @@ def _finding(pairs: tuple[Pair, ...], check: Check) -> Finding:
     return check.finding(
         RULE,
         f"{names} claim the state of {old.label}",
-        consequence="Flink restores this without an error: one of them gets the state, it is left to chance "
-        "which one, and the others start without it.",
+        consequence="Flink restores this without an error: chance decides which of them gets the state, and the others "
+        "start without it.",
         reason=f"All of them name {old.id}: {_ways(pairs)}. Flink hands an operator's state out once, to the first that asks.",
         old=old,
         new=others[0],
@@ -53,11 +53,11 @@ RULE = Rule(
     level=Level.ERROR,
     fate=Fate.UNKNOWN,
     summary="Several operators of NEW have an id for the same state of OLD.",
-    why="A user hash may name any operator of OLD, one whose uid or generated id another operator of NEW has as well, or "
-    "whose hash another one was given, by a line that was copied. Flink hands each state out once, to the operator that "
-    "it comes to first, in no order that can be told; the others start from what is under their own id, or from nothing.",
+    why="A user hash may name any operator of OLD. Another operator of NEW may have its uid or generated id, or the "
+    "same hash in a copied line. Flink gives each state once, to the first operator that it comes to, in an unknown "
+    "order. The others start with the state under their own id, or empty.",
     old='keyed.process(Count()).uid("count")',
     new='keyed.process(Count()).uid("count")\nother.process(Count()).uid("other").set_uid_hash("<id of count>")',
-    fix="Take the user hash away from the operator that the state is not meant for, or give that one another uid.",
+    fix="Remove the user hash from the operator that must not get the state, or give that operator another uid.",
     find=_find,
 )

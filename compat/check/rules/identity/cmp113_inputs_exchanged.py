@@ -63,11 +63,11 @@ RULE = Rule(
     name="inputs-exchanged",
     level=Level.ERROR,
     other_levels=(Level.WARNING,),
-    when="warning where the operator uses the same states for the records of both inputs",
+    when="warning if the operator uses the same states for the records of both inputs",
     fate=Fate.WRONG_HANDS,
     summary="The inputs of a connect or a join changed places.",
-    why="What a join or a function of two inputs keeps, it keeps by the number of the input. When x.connect(y) becomes "
-    "y.connect(x) under the same id, the state of x is taken for that of y: Flink restores this without an error.",
+    why="A join or a function of two inputs keeps state by the number of the input. If x.connect(y) becomes "
+    "y.connect(x) under the same id, y gets the state of x: Flink restores this without an error.",
     old='x.connect(y).process(new Join()).uid("join")',
     new='y.connect(x).process(new Join()).uid("join")',
     fix="Connect the streams in the old order.",

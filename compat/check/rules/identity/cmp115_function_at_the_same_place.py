@@ -24,7 +24,7 @@ def _find(check: Check) -> Iterator[Finding]:
         yield check.finding(
             RULE,
             f"{pair.new.label} runs {after}, and its state was written by {before}",
-            consequence=f"Flink restores this without an error; {after} goes on from what {before} kept.",
+            consequence=f"Flink restores this without an error; {after} goes on with the state of {before}.",
             reason=f"Both have the generated id {pair.old.id}, which says where an operator stands, and not what it does.",
             old=pair.old,
             new=pair.new,
@@ -45,10 +45,10 @@ RULE = Rule(
     level=Level.WARNING,
     fate=Fate.RESTORED,
     summary="Under a generated id, a function of another class finds the state of the old one.",
-    why="A generated id knows where an operator stands, not what it is. A function that took another one's place takes "
-    "its state as well, if the states have equal names and types.",
+    why="A generated id depends on the place of an operator, not on its work. A function in another one's place takes "
+    "its state, too, if the states have equal names and types.",
     old="keyed.process(new CountClicks())",
     new="keyed.process(new CountBuys())",
-    fix="Nothing if the class was renamed. Otherwise give the new operator a uid of its own.",
+    fix="Nothing if the class was renamed. Otherwise give the new operator its own uid.",
     find=_find,
 )

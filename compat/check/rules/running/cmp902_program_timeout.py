@@ -13,8 +13,8 @@ RULE = Rule(
     failure=True,
     fate=Fate.UNKNOWN,
     summary="The program did not submit its job within the time allowed.",
-    why="A program builds its graph in moments, unless it waits for something outside, computes, or loops. "
-    "A job that is only planned stays CREATED: a loop that asks for its status until it is FINISHED never ends.",
+    why="A program builds its graph quickly, unless it waits for another system, computes, or loops. A planned job "
+    "stays CREATED, so a loop that waits for FINISHED never ends.",
     old="rows = [1, 2, 3]",
     new="rows = requests.get(url).json()   # waits for a service",
     fix="Take slow work out of the program's main path, or allow more time with --timeout SECONDS.",

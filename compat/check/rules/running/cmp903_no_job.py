@@ -12,9 +12,9 @@ RULE = Rule(
     level=Level.ERROR,
     failure=True,
     fate=Fate.UNKNOWN,
-    summary="The program executes no job, or several and none was named.",
-    why="A check compares one job with one job. A program that never calls execute has none; one that submits "
-    "several leaves open which one is meant.",
+    summary="The program executes no job, or it executes several and none was named.",
+    why="A check compares one job with one job. A program that never calls execute has none; if it submits several, the "
+    "check cannot choose.",
     old='env.execute("counting")',
     new="# no call of execute",
     fix="Call env.execute at the end of the program, also when it runs as a script; choose one of several jobs "

@@ -12,10 +12,10 @@ RULE = Rule(
     level=Level.ERROR,
     failure=True,
     fate=Fate.UNKNOWN,
-    summary="The fault is of compat itself, not of the program.",
-    why="Nothing was decided. The report shows what to tell the makers of compat: versions, the command without its values, "
-    "and the lines of compat that led to the fault. It holds nothing of the program.",
+    summary="The fault is in compat itself, not in the program.",
+    why="Nothing was decided. The report shows what to send to the makers of compat: versions, the command without its "
+    "values, and the lines of compat that led to the fault. It has nothing of the program.",
     old="stream.map(clean)",
     new="stream.map(clean)   # nothing is wrong here",
-    fix="Report it with the lines that are shown.",
+    fix="Report it with the shown lines.",
 )

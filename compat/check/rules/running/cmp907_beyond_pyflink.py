@@ -31,9 +31,9 @@ def _consequence(each: Beyond) -> str:
         case "built":
             return f"With PyFlink the program ends with {error} there, and submits no job: no state is restored."
         case "run":
-            return f"With PyFlink the job fails with {error} whenever it comes there."
+            return f"With PyFlink the job fails with {error} whenever it gets there."
         case "ended":
-            return f"With PyFlink the program ends with {error} there, behind its last job, as one that failed."
+            return f"With PyFlink the program fails with {error} there, after its last job."
 
 
 _FIX = Fix(
@@ -47,9 +47,9 @@ RULE = Rule(
     fate=Fate.REFUSED,
     summary="A program uses a name that PyFlink of its version lacks.",
     why="Some names of the DataStream API are additions of compat, most of them known from Flink's Java API: evictors, "
-    "listeners of jobs, operators with many inputs, loops, the distributed cache in functions, connectors for sockets, "
-    "generated records and Delta. Jobs on Spark have them; with PyFlink the program ends before it submits a job, or the "
-    "job fails where a function uses the name.",
+    "listeners of jobs, operators with many inputs, loops, the distributed cache in functions, connectors for "
+    "sockets, generated records and Delta. Jobs on Spark have them; with PyFlink the program ends before it submits "
+    "a job, or the job fails when a function uses the name.",
     old="keyed.window(assigner)",
     new="keyed.window(assigner).evictor(CountEvictor.of(3))",
     fix="Leave it out, or, for a job that runs on Spark, write import compat.pyflink as the program's first line.",

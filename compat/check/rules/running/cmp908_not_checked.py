@@ -12,12 +12,12 @@ RULE = Rule(
     level=Level.NOTE,
     failure=True,
     fate=Fate.EMPTY,
-    summary="A file was not compared with anything, and did not have to be.",
-    why="A check against a revision reports every file that it did not compare: a job that is new has no state yet, a module "
-    "that others import makes no job, some are left out by name, and with --changed most load no file that changed. None of "
-    "these fails the check, and none is counted as compatible.",
+    summary="A file was not compared, and did not have to be.",
+    why="A check against a revision reports every file that it did not compare. A new job has no state yet, and an "
+    "imported module makes no job. Some files are left out by name, and with --changed most load no changed file. "
+    "None of these fails the check, and none counts as compatible.",
     old="# no such file",
     new='env.execute("counting")',
-    fix="Nothing, if the reason that is given is right. A job that was renamed beyond what git recognizes is new to the check: "
-    "rename it in one commit and change it in the next.",
+    fix="Nothing, if the given reason is right. If git does not recognize a rename, the job counts as new: rename it in "
+    "one commit and change it in the next.",
 )

@@ -12,11 +12,11 @@ RULE = Rule(
     level=Level.ERROR,
     failure=True,
     fate=Fate.UNKNOWN,
-    summary="A job of the revision is gone, and nothing says that it was removed on purpose.",
-    why="The job that runs has state which nothing takes over. It may have been renamed beyond what git recognizes, or moved "
-    "to where the settings of the project name no jobs.",
+    summary="A job of the revision is gone, and the settings do not say that it was removed on purpose.",
+    why="No new job takes over the state of the running one. The file may have been renamed in a way that git does not "
+    "recognize, or moved to a place where the project's settings name no jobs.",
     old='env.execute("counting")',
     new="# no such file",
-    fix="Say that the state is given up: --skip jobs/counting.py, or in the settings [[tool.compat.job]] with path = "
+    fix="To give up the state, use --skip jobs/counting.py, or in the settings [[tool.compat.job]] with path = "
     '"jobs/counting.py" and check = false. If it was renamed, rename it in one commit and change it in the next.',
 )

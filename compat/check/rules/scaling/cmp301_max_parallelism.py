@@ -26,7 +26,7 @@ def _find(check: Check) -> Iterator[Finding]:
     for conflict in check.repaired.refused(Refusal.CONFIGURED):
         pair = conflict.pair
         if pair.new.id in leaving or (pair.new.id in tied and (pair.old.id, pair.new.id) in passed_over):
-            continue  # an error of its own, whose edits settle this, too
+            continue  # a separate error, whose edits solve this, too
         if (pair.old.id, pair.new.id) in passed_over:
             reason = (
                 f"The state comes by its user hash {pair.new.user_hash}, but Flink compares the max parallelism with what "

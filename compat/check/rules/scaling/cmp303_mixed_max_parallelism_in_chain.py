@@ -24,8 +24,8 @@ def _find(check: Check) -> Iterator[Finding]:
             f"the chain of {keyed.new.label} joins operators of {' and '.join(map(str, recorded))} key groups",
             consequence="Flink up to 2.3.0 restores this without an error and puts keys into the wrong key groups "
             "(FLINK-40113).",
-            reason="All operators of a chain run with one max parallelism, which is that of whichever of them, with state or "
-            f"without; the keyed state of {keyed.new.label} was divided by {keyed.old.max_parallelism}.",
+            reason="All operators of a chain run with one max parallelism, which may be that of any of them, with state "
+            f"or without; the keyed state of {keyed.new.label} was divided by {keyed.old.max_parallelism}.",
             old=keyed.old,
             new=keyed.new,
             fixes=(
@@ -47,9 +47,9 @@ RULE = Rule(
     level=Level.ERROR,
     fate=Fate.REFUSED,
     summary="Operators of one vertex with keyed state recorded different max parallelism.",
-    why="A vertex has one max parallelism for all its operators. Released Flink up to 2.3.0 then takes one of the "
-    "recorded values for all (FLINK-40113), be it that of an operator without state, and cuts the key groups of the "
-    "others wrongly: Flink restores this without an error.",
+    why="A vertex has one max parallelism for all its operators. Flink up to 2.3.0 then takes one of the recorded "
+    "values for all (FLINK-40113), even that of an operator without state, and cuts the key groups of the others "
+    "wrongly: Flink restores this without an error.",
     old='a.process(F()).uid("f").set_max_parallelism(64)\nb.process(G()).uid("g").set_max_parallelism(128)',
     new='both keyed operators "f" and "g" in one chain',
     fix="Keep operators with different recorded max parallelism in different chains: .start_new_chain() on the second.",

@@ -36,8 +36,8 @@ RULE = Rule(
     level=Level.WARNING,
     fate=Fate.RESTORED,
     summary="The max parallelism is derived from the parallelism.",
-    why="Where none is set, Flink derives it: 1.5 times the parallelism, rounded up to a power of two, at least "
-    "128. The first savepoint fixes it, and with it how far the job can ever scale.",
+    why="If none is set, Flink derives it: 1.5 times the parallelism, rounded up to a power of two, at least 128. The "
+    "first savepoint fixes it, and so limits the scale of the job for good.",
     old="env.set_parallelism(4)",
     new="env.set_parallelism(4)\nenv.set_max_parallelism(720)",
     fix="Set the max parallelism before the first start: a number with many divisors, well above what will be "

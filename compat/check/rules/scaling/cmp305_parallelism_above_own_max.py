@@ -18,9 +18,9 @@ RULE = Rule(
     level=Level.ERROR,
     fate=Fate.REFUSED,
     summary="The program runs an operator with a parallelism above the max parallelism that it sets.",
-    why="Each subtask needs a key group, with state or without. Flink builds the job and takes it, and fails when it starts it "
-    "on the cluster. What counts is the parallelism and the max parallelism of the first operator of a chain. Reactive mode "
-    "sets no parallelism, and a batch job only where an operator has one of its own.",
+    why="Each subtask needs a key group, with state or without. Flink builds and accepts the job, but fails to start it "
+    "on the cluster. The parallelism and the max parallelism of the first operator of a chain count. Reactive mode "
+    "sets no parallelism; a batch job sets it only for operators with their own.",
     old="env.set_max_parallelism(4)\nenv.set_parallelism(4)",
     new="env.set_max_parallelism(4)\nenv.set_parallelism(8)",
     fix="Lower the parallelism to the max parallelism.",

@@ -55,11 +55,12 @@ RULE = Rule(
     name="hangs-on-parallelism",
     level=Level.UNKNOWN,
     other_levels=(Level.NOTE,),
-    when="note where a snapshot, or ids of OLD that NEW sets as hashes, tell the parallelism that OLD was given",
+    when="note if a snapshot, or ids of OLD that NEW sets as hashes, show the parallelism of OLD",
     fate=Fate.UNKNOWN,
     summary="Whether state is restored depends on the default parallelism, which was not given.",
-    why="An operator without a parallelism of its own takes the cluster's. Operators are chained where their parallelisms are "
-    "equal, and generated ids depend on that: the ids of a job differ on a cluster with another parallelism.default.",
+    why="An operator without its own parallelism takes the cluster's. Operators are chained only if their parallelisms "
+    "are equal, and generated ids depend on that. So the ids of a job differ on a cluster with another "
+    "parallelism.default.",
     old="stream.print().set_parallelism(1)",
     new="stream.rebalance().print().set_parallelism(1)",
     fix="Give the check the cluster's value, -D parallelism.default=4, or set uids.",

@@ -74,8 +74,8 @@ def _global_windows(check: Check) -> Iterator[Finding]:
 def _rewrite(pair: Pair, names: Sequence[str]) -> Fix:
     state = next((state for state in pair.new.states or () if state.name in names), None)
     return Fix(
-        text="Under Flink 1, copy the values into a state of another name whose type Flink knows (a POJO, a tuple, Avro), take "
-        "a savepoint then, and go over with that one.",
+        text="Under Flink 1, copy the values into a state of another name whose type Flink knows (a POJO, a tuple, "
+        "Avro), take a savepoint, and start NEW from it.",
         code=None if state is None else code_suggestions.under_another_name(state),
     )
 
@@ -121,14 +121,13 @@ RULE = Rule(
     level=Level.ERROR,
     fate=Fate.REFUSED,
     summary="The upgrade from OLD's version of Flink to NEW's breaks the restore.",
-    why="Flink 2 replaced Kryo 2 by Kryo 5, so that nothing that Kryo wrote under Flink 1 can be read, the "
-    "collections in POJOs included. Sources and sinks of the old kind were removed. And no version reads the "
-    "metadata of later ones.",
+    why="Flink 2 replaced Kryo 2 with Kryo 5, which reads nothing that Kryo wrote under Flink 1, including the "
+    "collections in POJOs. Flink 2 has no sources and sinks of the old kind. And no version reads the metadata of "
+    "later ones.",
     old="FlinkKafkaConsumer('orders', schema, properties)   # --old-flink 1.20",
     new="FlinkKafkaConsumer('orders', schema, properties)   # --flink 2.3",
-    fix="Rewrite what Kryo wrote (compat migrate), or copy it into states of types that Flink knows, under Flink 1; "
-    "take sources and sinks of the new kind; "
-    "go back with a savepoint of before the upgrade.",
+    fix="Rewrite Kryo's values with compat migrate, or copy them under Flink 1 into states of types that Flink knows. "
+    "Use sources and sinks of the new kind. To go back, use a savepoint from before the upgrade.",
     only_in_flink=True,
     find=_find,
 )

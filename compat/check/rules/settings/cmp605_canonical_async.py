@@ -50,7 +50,7 @@ RULE = Rule(
     name="canonical-async",
     level=Level.WARNING,
     fate=Fate.RESTORED,
-    summary="A canonical savepoint of a job with asynchronous state fails the job.",
+    summary="A canonical savepoint makes a job with asynchronous state fail.",
     why="Operators with asynchronous state (enableAsyncState, Flink 2) have no canonical format: the savepoint that flink stop "
     "takes by default fails, and the job with it.",
     old="s.keyBy(key).process(f)",

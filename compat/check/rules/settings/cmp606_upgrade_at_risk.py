@@ -32,14 +32,14 @@ RULE = Rule(
     name="upgrade-at-risk",
     level=Level.WARNING,
     other_levels=(Level.ERROR,),
-    when="error where no state is restored: stateless upgrades, and the last state with another state backend",
+    when="error if no state is restored: stateless upgrades, and the last state with another state backend",
     fate=Fate.LOST,
     summary="The deployment given by --deployment lets an upgrade lose state, drop it silently, or repeat records.",
-    why="Flink's Kubernetes operator takes the state of an upgrade from nowhere (upgradeMode stateless, its default), from a "
-    "savepoint, or from the last checkpoint (last-state). With allowNonRestoredState, state that nothing takes is dropped "
-    "at each start from a savepoint; a start from the last checkpoint does not heed it.",
+    why="Flink's Kubernetes operator starts an upgrade without state (upgradeMode stateless, its default), from a "
+    "savepoint, or from the last checkpoint (last-state). With allowNonRestoredState, each start from a savepoint "
+    "drops state that no operator takes; a start from the last checkpoint ignores this setting.",
     old="job: {upgradeMode: savepoint}",
     new="job: {upgradeMode: stateless}",
-    fix="Upgrade with upgradeMode: savepoint, and leave allowNonRestoredState out.",
+    fix="Upgrade with upgradeMode: savepoint, and remove allowNonRestoredState.",
     find=_find,
 )

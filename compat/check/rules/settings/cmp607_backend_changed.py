@@ -91,12 +91,13 @@ RULE = Rule(
     name="backend-changed",
     level=Level.WARNING,
     other_levels=(Level.UNKNOWN, Level.ERROR),
-    when="unknown where a native savepoint or a checkpoint is restored and a canonical savepoint is not; error where nothing "
-    "that OLD's backend writes is restored by NEW's",
+    when="unknown if a native savepoint or a checkpoint can be restored and a canonical savepoint cannot; error if "
+    "NEW's backend restores nothing that OLD's writes",
     fate=Fate.REFUSED,
     summary="NEW runs with another state backend than OLD, which cannot restore every snapshot of OLD.",
-    why="Keyed state goes from one backend to another in canonical savepoints only; native ones and checkpoints hold files of "
-    "the backend that wrote them, and ForSt takes only files. Two programs do not show which snapshot will be taken.",
+    why="Only canonical savepoints carry keyed state from one backend to another. Native ones and checkpoints hold "
+    "files of the backend that wrote them, and ForSt reads only files. Two programs do not show which snapshot will "
+    "be taken.",
     old="state.backend.type: hashmap",
     new="state.backend.type: rocksdb",
     fix="Take the savepoint with --type canonical, or check against the snapshot itself.",

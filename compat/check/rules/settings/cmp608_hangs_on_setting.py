@@ -51,8 +51,8 @@ RULE = Rule(
     fate=Fate.UNKNOWN,
     summary="Whether state is restored depends on the state backend, PyFlink's mode or the version of Flink, which was not "
     "given.",
-    why="The cluster decides what the program does not set. The check is made with each value; where they give different "
-    "answers, only you know which of them holds.",
+    why="The cluster decides settings that the program does not set. The check tries each value; if the answers differ, "
+    "only you know the right value.",
     old="ValueStateDescriptor('count', Types.LONG())",
     new="descriptor.enable_time_to_live(StateTtlConfig.new_builder(Time.days(1)).build())",
     fix="Give the check the cluster's setting: -D state.backend.type=rocksdb, -D python.execution-mode=thread, --flink 1.20.",

@@ -56,6 +56,6 @@ RULE = Rule(
     "outputs that are chained to an operator.",
     old='stream.map(f).uid("f").map(g).uid("g")',
     new='stream.map(f).uid("f").map(g).uid("g").start_new_chain()',
-    fix="Nothing where uids are set. Where they are not, see the other findings.",
+    fix="Nothing if uids are set. Otherwise see the other findings.",
     find=_find,
 )

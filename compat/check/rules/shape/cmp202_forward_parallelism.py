@@ -11,7 +11,7 @@ RULE = Rule(
     level=Level.ERROR,
     fate=Fate.REFUSED,
     summary="A forward connection joins operators of different parallelism.",
-    why="Forward hands each record to the subtask of the same number, which needs as many subtasks on both sides. "
+    why="Forward sends each record to the subtask of the same number, so both sides need the same number of subtasks. "
     "Flink refuses the job.",
     old="a.map(f).forward().map(g)",
     new="a.map(f).set_parallelism(2).forward().map(g).set_parallelism(4)",

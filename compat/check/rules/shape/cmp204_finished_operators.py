@@ -1,8 +1,9 @@
 """Chains of NEW that mix finished and running operators, and finished ones that read from others.
 
-Flink: ``VertexFinishedStateChecker``. An operator that is new counts as running. Two programs do not tell what will have
-finished when the snapshot is taken. What ends beside others that do not is finished in all snapshots but the first ones;
-where all sources end, one may do so before another, or a part of the subtasks of one, and a warning says what that means.
+Flink: ``VertexFinishedStateChecker``. An operator that is new counts as running. Two programs do not show which operators will
+have finished when the snapshot is taken. A source that ends beside others that do not is finished in all snapshots but the
+first ones. If all sources end, one may end before another, or some of its subtasks before the rest; a warning says what that
+means.
 """
 
 from __future__ import annotations
@@ -183,12 +184,12 @@ RULE = Rule(
     name="finished-operators",
     level=Level.ERROR,
     other_levels=(Level.UNKNOWN, Level.WARNING),
-    when="unknown for two programs where some sources end and others do not: it depends on whether they have done so when the "
-    "snapshot is taken; a warning where all end, as a snapshot is seldom taken when only a part has",
+    when="unknown for two programs if some sources end and others do not, as it depends on the time of the snapshot; "
+    "warning if all sources end, as few snapshots are taken when only some have ended",
     fate=Fate.REFUSED,
     summary="The topology of a partly finished job changed in a way that Flink refuses.",
-    why="A checkpoint taken after some operators had finished records that. An operator that is new in front of a "
-    "finished one, or a chain that mixes finished and running ones, cannot be started from it.",
+    why="A checkpoint records which operators had finished. Flink cannot start a new operator before a finished one, or "
+    "a chain of finished and running ones, from it.",
     old='bounded.map(f).uid("f")   # finished at the time of the checkpoint',
     new='bounded.map(extra).uid("extra").map(f).uid("f")',
     fix="Keep the finished part as it was, or restore from a savepoint taken before it finished.",

@@ -50,9 +50,9 @@ RULE = Rule(
     name="records-in-flight",
     level=Level.ERROR,
     fate=Fate.REFUSED,
-    summary="An unaligned checkpoint holds records that wait where the new job has no exchange.",
-    why="Records in flight belong to a network exchange between two chains. Where NEW chains the two operators, there "
-    "is nothing to put them into, and Flink refuses the restore.",
+    summary="An unaligned checkpoint has records in an exchange that the new job does not have.",
+    why="Records in flight belong to a network exchange between two chains. If NEW chains the two operators, there is "
+    "no place for these records, and Flink refuses the restore.",
     old="a.rebalance().map(f)   # records wait between a and f",
     new="a.map(f)               # one chain",
     fix="Keep the exchange for one restore, or restore from a savepoint: it holds no records in flight.",

@@ -77,12 +77,13 @@ RULE = Rule(
     name="finished-source-again",
     level=Level.ERROR,
     other_levels=(Level.UNKNOWN,),
-    when="unknown for two programs, which do not tell what will have been read when the snapshot is taken, and for sources "
-    "without a name of their own, of which others may have come in the place",
+    when="unknown for two programs, as they do not show which sources will have ended at the snapshot, and for sources "
+    "without their own names, as others may have replaced them",
     fate=Fate.LOST,
     summary="A source that OLD had read to its end has another id in NEW, which reads it again.",
-    why="A snapshot says of a source that had finished only that it had, under its id. Flink does not run it again. Under "
-    "another id it is a new source, which starts at its beginning: nothing is refused, as no state is left behind.",
+    why="A snapshot records a finished source only as finished, under its id, and Flink does not run it again. Under "
+    "another id it is a new source, which starts at its beginning. Flink does not refuse this, as no state is left "
+    "behind.",
     old='env.from_source(history, none, "history").uid("history")   # finished at the time of the checkpoint',
     new='env.from_source(history, none, "history").uid("past")',
     fix="Keep the uid, or pin the old id with .set_uid_hash.",

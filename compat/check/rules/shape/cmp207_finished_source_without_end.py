@@ -55,10 +55,10 @@ RULE = Rule(
     level=Level.ERROR,
     fate=Fate.LOST,
     summary="A source that OLD had read to its end has no end in NEW, and is not run again.",
-    why="Finished operators are not run again after a restore. A source that has become one without an end, under the id "
-    "of the one that had finished, reads nothing, without an error.",
+    why="Flink does not run finished operators again after a restore. So a source that has no end now, but has the id "
+    "of a finished one, reads nothing. There is no error.",
     old="FileSource.for_record_stream_format(lines, folder).build()   # finished at the time of the checkpoint",
     new="FileSource.for_record_stream_format(lines, folder).monitor_continuously(Duration.of_seconds(10)).build()",
-    fix="Give the source a uid of its own.",
+    fix="Give the source its own uid.",
     find=_find,
 )

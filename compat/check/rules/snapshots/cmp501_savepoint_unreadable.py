@@ -13,8 +13,8 @@ RULE = Rule(
     failure=True,
     fate=Fate.UNKNOWN,
     summary="The savepoint or checkpoint cannot be read.",
-    why="Its _metadata is cut short, damaged, or of a version that is not known. The report says at which byte.",
+    why="Its _metadata is cut short, damaged, or of an unknown version. The report names the byte.",
     old="savepoint-6b54af-2f1c/_metadata   (complete)",
     new="savepoint-6b54af-2f1c/_metadata   (cut short while it was copied)",
-    fix="Copy it again, whole; take another savepoint; or name the folder that holds _metadata.",
+    fix="Copy it again completely; take another savepoint; or name the folder that holds _metadata.",
 )

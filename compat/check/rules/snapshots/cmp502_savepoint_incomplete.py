@@ -64,13 +64,13 @@ RULE = Rule(
     name="savepoint-incomplete",
     level=Level.ERROR,
     other_levels=(Level.NOTE,),
-    when="note for files on other storage, which are not looked at",
+    when="note for files on other storage, which the check does not look for",
     fate=Fate.REFUSED,
     summary="State files that the savepoint names are missing.",
-    why="The file _metadata lists those that hold the state. Flink opens them when the tasks start, and fails then.",
+    why="The file _metadata lists the state files. Flink opens them when the tasks start, and fails then.",
     old="savepoint-6b54af-2f1c/_metadata\nsavepoint-6b54af-2f1c/069d8083-…",
     new="savepoint-6b54af-2f1c/_metadata",
-    fix="Copy the whole folder. The files of a checkpoint may lie in shared/ and taskowned/ beside it: take a "
-    "savepoint to move state elsewhere.",
+    fix="Copy the whole folder. A checkpoint may have files in shared/ and taskowned/ beside it: to move state "
+    "elsewhere, take a savepoint.",
     find=_find,
 )

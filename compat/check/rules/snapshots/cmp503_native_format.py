@@ -98,7 +98,7 @@ _WHY = {
     KeyedFormat.UNTOLD: "Native savepoints and checkpoints hold files of a backend's own, too few to show "
     "which backend wrote them.",
     KeyedFormat.FILES: "RocksDB and ForSt write files of one form, and read each other's; hashmap reads none.",
-    KeyedFormat.ASYNCHRONOUS: "ForSt writes the states of asynchronous operators in a form that is its own.",
+    KeyedFormat.ASYNCHRONOUS: "ForSt writes the states of asynchronous operators in its own form.",
 }
 
 
@@ -107,12 +107,12 @@ RULE = Rule(
     name="native-format",
     level=Level.ERROR,
     other_levels=(Level.WARNING, Level.UNKNOWN),
-    when="warning where NEW and -D name no backend, and the state is not in a format that Flink's default (hashmap) restores "
-    "from; unknown where the savepoint does not tell which backend wrote it, or NEW's backend is none of Flink's.",
+    when="warning if NEW and -D name no backend, and Flink's default (hashmap) does not restore from the state's "
+    "format; unknown if the savepoint does not show which backend wrote it, or NEW's backend is not one of Flink's.",
     fate=Fate.REFUSED,
     summary="The keyed state is in a format that NEW's state backend does not restore from.",
-    why="Native savepoints and checkpoints hold files of the backend that wrote them. Only the canonical format "
-    "is the same for all, and ForSt does not take even that one.",
+    why="Native savepoints and checkpoints hold files of the backend that wrote them. Only the canonical format is the "
+    "same for all, and ForSt does not read even that.",
     old="state.backend.type: hashmap   (savepoint --type native)",
     new="state.backend.type: rocksdb",
     fix="Take the savepoint with --type canonical, or keep the backend.",

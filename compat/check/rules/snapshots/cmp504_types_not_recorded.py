@@ -50,10 +50,11 @@ RULE = Rule(
     level=Level.UNKNOWN,
     fate=Fate.UNKNOWN,
     summary="The savepoint does not record the declared types of some states.",
-    why="In process mode, PyFlink hands bytes to Flink: a savepoint has names and containers of the states, and the "
-    "types of keys and windows, but not what the bytes mean. A few stored values are looked at: some can be of no other type "
-    "than the declared one (a pickle, a small Long), others of several (a text may be bytes). There a changed type shows only "
-    "when the program that wrote the savepoint is known. An open question is not called compatible.",
+    why="In process mode, PyFlink gives bytes to Flink. A savepoint has the names and containers of the states, and the "
+    "types of keys and windows, but not the meaning of the bytes. The check reads a few stored values. Some fit "
+    "only the declared type (a pickle, a small Long), others several types (a text may be bytes). For these, a "
+    "changed type shows only if the program that wrote the savepoint is known. An open question is not called "
+    "compatible.",
     old='ValueStateDescriptor("name", Types.STRING())     # in the savepoint: a list of byte arrays',
     new='ValueStateDescriptor("name", Types.PRIMITIVE_ARRAY(Types.BYTE()))',
     fix="Name the program that wrote the savepoint: compat check SAVEPOINT new.py --names old.py; or accept it with "

@@ -58,9 +58,9 @@ RULE = Rule(
     level=Level.ERROR,
     fate=Fate.REFUSED,
     summary="The bytes of a state in the savepoint cannot be of the type that the new program declares.",
-    why="PyFlink's coders write a Long as 8 bytes and a String behind its length: a few stored values are "
-    "compared with the declared type. The program cannot read values that contradict it; Flink does not "
-    "notice, as it sees only bytes.",
+    why="PyFlink's coders write a Long as 8 bytes and a String after its length. The check compares a few stored values "
+    "with the declared type. The program cannot read values that contradict it; Flink does not notice, as it sees "
+    "only bytes.",
     old='ValueStateDescriptor("count", Types.LONG())     # 8 bytes in the savepoint',
     new='ValueStateDescriptor("count", Types.STRING())',
     fix="Keep the type that wrote the state, or put the new values into a state of another name.",

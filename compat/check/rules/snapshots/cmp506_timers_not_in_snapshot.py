@@ -46,7 +46,7 @@ def _of_programs(check: Check) -> Iterator[Finding]:
             RULE,
             "timers are on the heap beside RocksDB: a native savepoint does not carry them over",
             level=Level.WARNING,
-            consequence="Restored from one, the job has its state, and no timer of OLD's fires. Flink gives no error.",
+            consequence="Restored from one, the job has its state, but OLD's timers never fire. Flink gives no error.",
             reason=_REASON,
             old=first.old,
             new=first.new,
@@ -63,9 +63,9 @@ def _finding(check: Check, pair: Pair, level: Level, *, left_out: bool) -> Findi
     if level is Level.UNKNOWN:
         consequence = "If OLD had set any, they never fire."
     elif pair.new.kind == "window":
-        consequence = "The windows have their contents, and those that are open never end."
+        consequence = "The windows have their contents, but open ones never end."
     else:
-        consequence = "The state is there, and no timer of OLD's fires."
+        consequence = "The state is there, but OLD's timers never fire."
     return check.finding(
         RULE,
         title,
@@ -84,9 +84,9 @@ def _finding(check: Check, pair: Pair, level: Level, *, left_out: bool) -> Findi
 def _level(pair: Pair, snapshot: Snapshot) -> Level | None:
     """How sure it is that timers go missing; None if OLD had none, or nothing is known of any.
 
-    A window, and each function that can set timers, has a queue of them from its start on, be it empty
-    (`KeyedProcessOperator.open`): where there is none, it was kept on the heap, or OLD's function was of another sort.
-    Those that were set since RocksDB's files were materialized are in a changelog.
+    A window, and each function that can set timers, has a queue of timers from its start on, even an empty one
+    (`KeyedProcessOperator.open`). If a snapshot has no queue, it was kept on the heap, or OLD's function was of another sort.
+    Timers that were set after RocksDB's files were materialized are in a changelog.
     """
     in_log = snapshot.formats.get(pair.old.id) is KeyedFormat.CHANGELOG_FILES
     if _ends_by_timers(pair.new):
@@ -130,13 +130,13 @@ RULE = Rule(
     name="timers-not-in-snapshot",
     level=Level.ERROR,
     other_levels=(Level.WARNING, Level.UNKNOWN),
-    when="unknown where OLD may have registered none, warning for two programs, which do not tell which savepoint is taken",
+    when="unknown if OLD may have registered none; warning for two programs, which do not show which savepoint is taken",
     fate=Fate.LOST,
     summary="Timers on the heap beside RocksDB do not survive a native savepoint.",
-    why="RocksDB's native savepoints are copies of its files. Timers that are kept on the heap are written into canonical "
-    "savepoints and, apart, into checkpoints; into native savepoints they are not, nor into what a changelog materializes, nor "
-    "does a job that keeps them on the heap "
-    "find those in RocksDB's files. Seen in Flink 2.3: the state came back, no timer fired, and there was no error.",
+    why="RocksDB's native savepoints are copies of its files. Timers on the heap are in canonical savepoints and, "
+    "separately, in checkpoints. They are neither in native savepoints nor in a changelog's materialized part. And "
+    "a job with timers on the heap does not find timers in RocksDB's files. Seen in Flink 2.3: the state came back, "
+    "no timer fired, and there was no error.",
     old=f"{_FACTORY}: HEAP   (savepoint --type native)",
     new="# any version of the job",
     fix="Take the savepoint with --type canonical.",

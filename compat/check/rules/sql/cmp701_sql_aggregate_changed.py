@@ -25,11 +25,11 @@ RULE = Rule(
     name="sql-aggregate-changed",
     level=Level.ERROR,
     fate=Fate.WRONG_HANDS,
-    summary="An aggregate of a query is another one, or is over something else.",
-    why="What is kept of an aggregate is a number without a name. SUM(v) that becomes SUM(w), or MAX(v), goes "
-    "on from the old number where the types are equal; aggregates that change places take each other's.",
+    summary="An aggregate of a query changed its function or its argument.",
+    why="Flink keeps an aggregate as a number without a name. If SUM(v) becomes SUM(w) or MAX(v), it goes on from the "
+    "old number if the types are equal. Aggregates that exchange places take each other's numbers.",
     old="SELECT k, SUM(v) FROM t GROUP BY k",
     new="SELECT k, SUM(w) FROM t GROUP BY k",
-    fix="Keep the aggregates and their order, or start without the state and let it be rebuilt from the sources.",
+    fix="Keep the aggregates and their order, or start without the state and rebuild it from the sources.",
     find=_find,
 )

@@ -11,8 +11,8 @@ from compat.check.sql.aspects import Aspect
 from compat.check.sql.findings import findings
 
 _KEEP = (
-    "Keep the WHERE and the columns before this operator as they were; a condition or an expression "
-    "behind it changes nothing that is kept."
+    "Keep the WHERE and the columns before this operator as they were; a condition or an expression after it does not "
+    "change the state."
 )
 
 
@@ -25,11 +25,11 @@ RULE = Rule(
     name="sql-rows-changed",
     level=Level.ERROR,
     fate=Fate.WRONG_HANDS,
-    summary="An operator that keeps state reads other rows: another WHERE, other columns, another branch.",
-    why="What was added up or kept so far is of the rows that the old condition let through. From the restore "
-    "on, it is taken for the sum of the new ones.",
+    summary="A stateful operator reads other rows: another WHERE, other columns, another branch.",
+    why="The kept sums and rows come from the rows that met the old condition. After the restore, they count as those "
+    "of the new condition.",
     old="SELECT k, SUM(v) FROM t WHERE v > 100 GROUP BY k",
     new="SELECT k, SUM(v) FROM t WHERE v > 300 GROUP BY k",
-    fix="Keep the condition before the operator, or start without the state and let it be rebuilt from the sources.",
+    fix="Keep the condition before the operator, or start without the state and rebuild it from the sources.",
     find=_find,
 )

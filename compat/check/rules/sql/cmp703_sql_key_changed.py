@@ -22,13 +22,13 @@ RULE = Rule(
     name="sql-key-changed",
     level=Level.ERROR,
     other_levels=(Level.WARNING,),
-    when="warning for sessions of which nobody reads when they began or ended: their rows come out all the same",
+    when="warning for sessions whose begin and end are not read: their rows still come out",
     fate=Fate.WRONG_HANDS,
     summary="An operator of a query keeps its state by another key.",
-    why="A key is kept as its value. What was kept for customer 7 goes on as that of product 7, if both are numbers; if "
-    "not, the operator fails when it starts.",
+    why="A key is kept as its value. The state of customer 7 becomes that of product 7, if both are numbers; otherwise "
+    "the operator fails when it starts.",
     old="SELECT customer, COUNT(*) FROM t GROUP BY customer",
     new="SELECT product, COUNT(*) FROM t GROUP BY product",
-    fix="Keep the key, or start without the state and let it be rebuilt from the sources.",
+    fix="Keep the key, or start without the state and rebuild it from the sources.",
     find=_find,
 )

@@ -10,9 +10,7 @@ from compat.check.rule import Rule
 from compat.check.sql.aspects import Aspect
 from compat.check.sql.findings import findings
 
-_KEEP = (
-    "Keep the kind of the join and its condition; a condition in a WHERE behind the join changes nothing that is kept."
-)
+_KEEP = "Keep the kind of the join and its condition; a condition in a WHERE after the join does not change the state."
 
 
 def _find(check: Check) -> Iterator[Finding]:
@@ -24,13 +22,13 @@ RULE = Rule(
     name="sql-join-changed",
     level=Level.ERROR,
     other_levels=(Level.WARNING,),
-    when="warning where what is kept is right for NEW, and only what was put out before is as OLD had it",
+    when="warning if the kept state is right for NEW, and only earlier output follows OLD",
     fate=Fate.WRONG_HANDS,
-    summary="A join of a query is of another kind, on another condition or over another interval.",
-    why="An outer join keeps for each row how many partners it found, and a join over an interval drops the "
-    "rows that no partner can meet any more. Under another condition or a wider interval both are wrong.",
+    summary="A join of a query has another kind, condition or interval.",
+    why="An outer join keeps the number of partners of each row, and an interval join drops rows that can have no more "
+    "partners. With another condition or a wider interval both are wrong.",
     old="FROM a JOIN b ON a.k = b.k AND a.ts BETWEEN b.ts AND b.ts + INTERVAL '1' MINUTE",
     new="FROM a JOIN b ON a.k = b.k AND a.ts BETWEEN b.ts AND b.ts + INTERVAL '5' MINUTE",
-    fix="Keep the join, or start without the state and let it be rebuilt from the sources.",
+    fix="Keep the join, or start without the state and rebuild it from the sources.",
     find=_find,
 )

@@ -25,13 +25,12 @@ RULE = Rule(
     name="sql-rank-changed",
     level=Level.ERROR,
     other_levels=(Level.WARNING,),
-    when="warning where the rows that are kept are enough for NEW",
+    when="warning if the kept rows are enough for NEW",
     fate=Fate.WRONG_HANDS,
     summary="A top-N or a deduplication of a query has another order or another bound.",
-    why="Only the first N rows by the old order are kept. Rows that were dropped are missing when N grows or "
-    "the order is another one.",
+    why="Only the first N rows by the old order are kept. Dropped rows are missing if N grows or the order changes.",
     old="WHERE rn <= 3",
     new="WHERE rn <= 5",
-    fix="Keep the order and the bound, or start without the state and let it be rebuilt from the sources.",
+    fix="Keep the order and the bound, or start without the state and rebuild it from the sources.",
     find=_find,
 )

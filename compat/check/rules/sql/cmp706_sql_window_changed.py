@@ -25,9 +25,9 @@ RULE = Rule(
     name="sql-window-changed",
     level=Level.ERROR,
     other_levels=(Level.WARNING,),
-    when="warning where open sessions end as they began, and for watermarks",
+    when="warning if open sessions end as they began, and for watermarks",
     fate=Fate.WRONG_HANDS,
-    summary="A window of a query is of another kind or size.",
+    summary="A window of a query has another kind or size.",
     why="TUMBLE, HOP and CUMULATE keep one number for each slice of time, under its end. Other slices read "
     "the old numbers as their own; an OVER that looks back further misses the rows that were dropped.",
     old="TUMBLE(TABLE t, DESCRIPTOR(ts), INTERVAL '1' HOUR)",

@@ -38,8 +38,8 @@ def _exchanged(changes: list[TableChange], check: Check) -> Finding:
     return check.finding(
         RULE,
         f"the sources {', '.join(one.old.short for one in changes)} changed places: {moves}",
-        consequence="Flink restores this without an error: each source goes on from the other's position, and what operators "
-        "behind them kept of the one table is taken for the other's.",
+        consequence="Flink restores this without an error: each source goes on from the other's position, and operators "
+        "after them read the state of one table as that of the other.",
         reason="A source's id comes from its place in the query, not from its table.",
         old=first.pair.old,
         new=first.pair.new,
@@ -58,7 +58,7 @@ def _replaced(change: TableChange, check: Check) -> Finding:
         f"the source of {change.old.short} reads {change.new.short} now",
         level=None if told else Level.UNKNOWN,
         consequence=f"Flink restores this without an error: {change.new.short} is read from the position in "
-        f"{change.old.short}, and what operators behind it kept goes on with the rows of another table.",
+        f"{change.old.short}, and the state of the operators after it goes on with the rows of another table.",
         reason="A source's id comes from its place in the query, not from its table.",
         old=change.pair.old,
         new=change.pair.new,
@@ -78,11 +78,12 @@ RULE = Rule(
     name="sql-source-exchanged",
     level=Level.ERROR,
     other_levels=(Level.UNKNOWN,),
-    when="unknown where there is no compiled plan that tells whether it is the same table under another name",
+    when="unknown if no compiled plan shows whether it is the same table under another name",
     fate=Fate.WRONG_HANDS,
-    summary="A source of a query has the id, and so the position and the state behind it, of another table's source.",
-    why="Generated ids know where a source stands in the plan, not which table it reads. When the sides of a join or two "
-    "statements change places, their sources and all that is kept behind them do too.",
+    summary="A source of a query has the id of another table's source, and so its position and the state of the "
+    "operators after it.",
+    why="Generated ids depend on the place of a source in the plan, not on its table. If the sides of a join or two "
+    "statements change places, so do their sources and the state of the operators after them.",
     old="FROM orders o JOIN payments p ON o.id = p.id",
     new="FROM payments p JOIN orders o ON o.id = p.id",
     fix="Write the tables in the old order, or run the compiled plan of the old version.",

@@ -27,8 +27,8 @@ def _finding(exchange: Exchange, check: Check) -> Finding:
     return check.finding(
         RULE,
         f"operators changed places: {names}",
-        consequence="Flink restores this without an error: each goes on with what another one kept, and the results of all are "
-        "wrong.",
+        consequence="Flink restores this without an error: each goes on with the state of another one, and the results "
+        "of all are wrong.",
         reason="; ".join(
             f"{pair.new.name} has the id of OLD's {pair.old.name} and does the work of OLD's {work.name}"
             + (f" ({work.source})" if work.source is not None else "")
@@ -39,8 +39,8 @@ def _finding(exchange: Exchange, check: Check) -> Finding:
         new=first.new,
         fixes=(
             Fix(
-                text="Put the statements back into their old order; a new one belongs behind them. Or run the plan that OLD "
-                "was compiled to.",
+                text="Put the statements back into their old order, and add new ones at the end. Or run the plan that "
+                "OLD was compiled to.",
                 code="COMPILE PLAN 'job.json' FOR STATEMENT SET BEGIN …; END;  -- in the old order\nEXECUTE PLAN 'job.json';",
             ),
             *code_suggestions.migrate(check),
@@ -59,8 +59,8 @@ RULE = Rule(
     level=Level.ERROR,
     fate=Fate.WRONG_HANDS,
     summary="Operators of queries exchanged their ids: each would go on with the state of the other.",
-    why="Operators are numbered statement by statement. Two INSERTs of a statement set that change places exchange the ids of "
-    "their operators, and so their sums.",
+    why="Operators are numbered statement by statement. If two INSERTs of a statement set change places, they exchange "
+    "the ids of their operators, and so their sums.",
     old="INSERT INTO a SELECT k, SUM(v) …;\nINSERT INTO b SELECT k, SUM(w) …;",
     new="INSERT INTO b SELECT k, SUM(w) …;\nINSERT INTO a SELECT k, SUM(v) …;",
     fix="Keep the order of the statements, or run the compiled plan of the old version.",

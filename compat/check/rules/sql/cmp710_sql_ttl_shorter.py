@@ -24,7 +24,7 @@ def _find(check: Check) -> Iterator[Finding]:
         yield check.finding(
             RULE,
             f"{pair.new.name} kept its state for {_shown(before)} and keeps it for {_shown(after)}",
-            consequence=f"What was not used for {_shown(after)} is gone at the restore; its key starts anew.",
+            consequence=f"State that was not used for {_shown(after)} is gone at the restore; its key starts anew.",
             reason="The time of the last use is kept with the state, and the new time to live counts from it.",
             old=pair.old,
             new=pair.new,
@@ -59,11 +59,11 @@ RULE = Rule(
     name="sql-ttl-shorter",
     level=Level.WARNING,
     fate=Fate.RESTORED,
-    summary="The state of a query lives shorter than before (table.exec.state.ttl, STATE_TTL).",
-    why="State that was not used for longer than the new time to live is dropped when it is restored. An aggregate whose key "
-    "comes back later begins at zero.",
+    summary="The state of a query has a shorter time to live than before (table.exec.state.ttl, STATE_TTL).",
+    why="The restore drops state that was not used for the new time to live. If its key comes back later, an aggregate "
+    "begins at zero.",
     old="SET 'table.exec.state.ttl' = '2 d';",
     new="SET 'table.exec.state.ttl' = '1 h';",
-    fix="Keep the time to live where old sums still count.",
+    fix="Keep the time to live if old sums still count.",
     find=_find,
 )

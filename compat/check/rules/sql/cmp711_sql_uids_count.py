@@ -41,9 +41,9 @@ RULE = Rule(
     name="sql-uids-count",
     level=Level.WARNING,
     fate=Fate.RESTORED,
-    summary="The uids of a job in SQL hold numbers of a counter of the JVM.",
-    why="With table.exec.uid.generation = ALWAYS every operator has a uid such as 6_group-aggregate. The number is counted in "
-    "the JVM that plans: the same script gives other uids when something was planned there before it.",
+    summary="The uids of a job in SQL contain numbers from a counter of the JVM.",
+    why="With table.exec.uid.generation = ALWAYS every operator has a uid such as 6_group-aggregate. The JVM that plans "
+    "counts these numbers: the same script gives other uids if that JVM planned something before.",
     old="SET 'table.exec.uid.generation' = 'ALWAYS';",
     new="SET 'table.exec.uid.generation' = 'ALWAYS';",
     fix="Compile the plan once with COMPILE PLAN and run the file with EXECUTE PLAN.",

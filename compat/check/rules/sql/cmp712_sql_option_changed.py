@@ -28,8 +28,8 @@ def _find(check: Check) -> Iterator[Finding]:
             consequence = "The planner makes other operators of the same query, and their ids move."
             yield _finding(check, option, consequence, "Ids of operators come from the plan.")
         elif what is None and kept:
-            consequence = "What is kept may mean something else."
-            reason = "It is no option of a planner that this version of the check knows."
+            consequence = "The kept state may mean something else."
+            reason = "This version of the check does not know this option."
             yield _finding(check, option, consequence, reason, Level.UNKNOWN)
 
 
@@ -42,10 +42,10 @@ def _of_meaning(check: Check, option: str, before: Mapping[str, str], after: Map
     if values[0] == values[1] or not touched:
         return
     untold = None in values or any(one.exec_node is None for one in touched)
-    consequence = "Expressions mean something else: keys and values that were kept are of the old meaning."
-    reason = "What is kept was computed under the old option, and what comes is computed under the new one."
+    consequence = "Expressions mean something else: kept keys and values have the old meaning."
+    reason = "Kept values were computed with the old option; new values are computed with the new one."
     if None in values:
-        reason = "Where it is not set, it is the time zone of the cluster, which may be the same."
+        reason = "If it is not set, it is the cluster's time zone, which may be the same."
     yield _finding(check, option, consequence, reason, Level.UNKNOWN if untold else None)
 
 
@@ -81,12 +81,12 @@ RULE = Rule(
     name="sql-option-changed",
     level=Level.WARNING,
     other_levels=(Level.UNKNOWN,),
-    when="unknown where a time zone is that of the cluster, where no plan tells which expressions depend on the option, and "
-    "for options that are not known",
+    when="unknown if a time zone is that of the cluster, if no plan shows which expressions depend on the option, and "
+    "for unknown options",
     fate=Fate.UNKNOWN,
     summary="An option of the planner differs between OLD and NEW: ids have moved, or expressions mean something else.",
-    why="Mini-batches, aggregation in two phases and the generation of uids put other operators into the plan, or name them "
-    "otherwise. Ids of operators behind them move.",
+    why="Mini-batches, aggregation in two phases and the generation of uids add or rename operators in the plan. The "
+    "ids of the operators after them move.",
     old="SET 'table.optimizer.agg-phase-strategy' = 'ONE_PHASE';",
     new="SET 'table.optimizer.agg-phase-strategy' = 'TWO_PHASE';",
     fix="Set the option as it was when the state was written.",

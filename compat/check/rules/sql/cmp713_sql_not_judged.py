@@ -42,11 +42,12 @@ RULE = Rule(
     level=Level.UNKNOWN,
     fate=Fate.UNKNOWN,
     summary="An operator of a query changed, and it is unknown what that means for its state.",
-    why="The node of the compiled plan is of a kind that is not analysed, or there is none and only Flink's "
-    "descriptions can be compared; or OLD is a savepoint, which has no queries. An open question is not called compatible.",
+    why="The check does not analyse this kind of node in the compiled plan; or there is no compiled plan, and it can "
+    "compare only Flink's descriptions; or OLD is a savepoint, which has no queries. An open question is not called "
+    "compatible.",
     old="SELECT f(v) FROM t",
     new="SELECT g(v) FROM t",
-    fix="Compare both with EXPLAIN. With Flink's planner on the class path, a job in SQL has a compiled plan, "
-    "which tells more.",
+    fix="Compare both with EXPLAIN. With Flink's planner on the class path, a job in SQL has a compiled plan, which "
+    "shows more.",
     find=_find,
 )

@@ -81,10 +81,10 @@ RULE = Rule(
     level=Level.WARNING,
     fate=Fate.RESTORED,
     summary="A user-defined function that a query calls has other code, or another class.",
-    why="A query names its functions only. What they do stands in classes that come with the job, and neither the "
-    "compiled plan nor the savepoint has it.",
+    why="A query only names its functions. Their code is in classes of the job; neither the compiled plan nor the "
+    "savepoint has it.",
     old="public void accumulate(Sum sum, Long v) { sum.total += v; }",
     new="public void accumulate(Sum sum, Long v) { sum.total = Math.max(sum.total, v); }",
-    fix="Keep what a function does as long as its results are kept, or give it another name and let the query start anew.",
+    fix="Keep the function's code as long as its results are kept, or give it another name and start the query anew.",
     find=_find,
 )

@@ -21,7 +21,7 @@ _NOTHING_LEFT = (
 def _find(check: Check) -> Iterator[Finding]:
     for change in changes(check):
         if explained(change.pair, check) or change.pair.new.more is not None:
-            continue  # what NEW may still ask for is not known, which another rule tells
+            continue  # NEW may still ask for unknown states, which another rule reports
         level, consequence = Level.WARNING, _CARRIED
         if check.new.built_by_flink and not any(map(_holds, change.pair.new.states or ())):
             level, consequence = _level(check), _NOTHING_LEFT
@@ -100,10 +100,10 @@ RULE = Rule(
     name="state-dropped",
     level=Level.WARNING,
     other_levels=(Level.ERROR,),
-    when="error if an operator in Java or SQL keeps no state at all any more, unless state may be left behind (-n)",
+    when="error if an operator in Java or SQL no longer keeps any state, unless state may be left behind (-n)",
     fate=Fate.LOST,
-    summary="A state of OLD is not declared any more.",
-    why="The operator gets its old state, but nobody reads this part of it. It is carried along unread, or dropped.",
+    summary="NEW no longer declares a state of OLD.",
+    why="The operator gets its old state, but does not read this part of it. Flink carries it along unread, or drops it.",
     old='get_state(ValueStateDescriptor("count", Types.LONG()))',
     new="# the descriptor was removed",
     fix="Nothing if it may go. Otherwise declare the state again, under the same name.",

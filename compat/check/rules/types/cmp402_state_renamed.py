@@ -100,12 +100,12 @@ RULE = Rule(
     name="state-renamed",
     level=Level.ERROR,
     other_levels=(Level.WARNING,),
-    when="warning where the snapshot tells that the old state is empty",
+    when="warning if the snapshot shows that the old state is empty",
     fate=Fate.LOST,
-    summary="A state went and one of the same type came, in the same operator, or with the same name in another one; or keyed "
+    summary="A state is gone, and a new one has its type in the same operator, or its name in another one; or keyed "
     "state became operator state.",
-    why="States are found by name. Under the new name there is nothing, so it starts empty for every key, while "
-    "the old one is carried along unread: Flink restores this without an error.",
+    why="States are found by name. The new name has no values, so the state starts empty for every key, while Flink "
+    "carries the old one along unread: Flink restores this without an error.",
     old='ValueStateDescriptor("count", Types.LONG())',
     new='ValueStateDescriptor("total", Types.LONG())',
     fix="Keep the old name in the descriptor, and the state in its operator; the variable may have any name. If the new state "

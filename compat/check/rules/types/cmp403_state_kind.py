@@ -56,12 +56,12 @@ RULE = Rule(
     name="state-kind",
     level=Level.ERROR,
     other_levels=(Level.WARNING,),
-    when="warning where PyFlink reads the old values all the same: from a state of one value to another such or to a "
-    "list, in process mode",
+    when="warning if PyFlink still reads the old values: in process mode, from a state of one value to another such "
+    "state or to a list",
     fate=Fate.REFUSED,
     summary="A state changed its kind: value, list, map, reducing, aggregating.",
-    why="The kinds lie differently in the store. Value to map fails at the first access; value to list and back, "
-    "which PyFlink stores alike, is read as something it is not.",
+    why="Each kind has its own form in the store. A value read as a map fails at the first access. PyFlink stores "
+    "values and lists alike, and reads one as the other with a wrong meaning.",
     old='get_state(ValueStateDescriptor("seen", Types.LONG()))',
     new='get_map_state(MapStateDescriptor("seen", Types.LONG(), Types.LONG()))',
     fix="Give the new state a new name and fill it from the old one while processing; remove the old one in a "

@@ -71,7 +71,7 @@ def _other_connectors(check: Check) -> Iterator[Finding]:
             RULE,
             f"{pair.new.label} was a {before} and is a {after}",
             consequence=f"The task fails when it starts: a {after} does not read what a {before} keeps.",
-            reason=f"What is in {state.name!r} is written by the connector itself.",
+            reason=f"The connector itself writes {state.name!r}.",
             old=pair.old,
             new=pair.new,
             state=state.name,
@@ -138,11 +138,11 @@ RULE = Rule(
     name="state-type",
     level=Level.ERROR,
     other_levels=(Level.WARNING,),
-    when="warning where the bytes are read as they are and may mean something else: a field was renamed, or old values "
-    "come back pickled in their old form",
+    when="warning if the bytes are readable but may mean something else: a field was renamed, or old values come back "
+    "pickled in their old form",
     fate=Fate.REFUSED,
     summary="The type of a state cannot read the bytes that OLD wrote.",
-    why="In PyFlink's process mode Flink sees bytes only and lets this pass. The job fails in Python at the first "
+    why="In PyFlink's process mode Flink sees only bytes and does not notice this. The job fails in Python at the first "
     "record of an old key, or decodes garbage.",
     old='ValueStateDescriptor("count", Types.LONG())',
     new='ValueStateDescriptor("count", Types.STRING())',

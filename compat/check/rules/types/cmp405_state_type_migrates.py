@@ -59,12 +59,12 @@ RULE = Rule(
     name="state-type-migrates",
     level=Level.MIGRATE,
     fate=Fate.MIGRATED,
-    summary="The type of a state changed in a way that the old bytes can be converted to.",
-    why="A snapshot in a store names the fields of rows and the schemas of Avro records: fields may come, go and move, "
-    "and all values are converted while they are restored. PyFlink converts nothing, but does not look at what follows the "
-    "last field that is still declared.",
+    summary="The type of a state changed, and the old bytes can be converted.",
+    why="A snapshot in a store names the fields of rows and the schemas of Avro records. So fields may be added, "
+    "removed and moved, and all values are converted at the restore. PyFlink converts nothing, but ignores the "
+    "bytes after the last declared field.",
     old='Types.ROW_NAMED(["user", "count", "note"], [Types.STRING(), Types.LONG(), Types.STRING()])',
     new='Types.ROW_NAMED(["user", "count"], [Types.STRING(), Types.LONG()])',
-    fix="Nothing. Take a savepoint before: the converted state cannot be read by OLD any more.",
+    fix="Nothing. Take a savepoint before: OLD can no longer read the converted state.",
     find=_find,
 )

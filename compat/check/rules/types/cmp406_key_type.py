@@ -69,8 +69,8 @@ RULE = Rule(
     level=Level.ERROR,
     fate=Fate.REFUSED,
     summary="The type of an operator's key changed.",
-    why="The bytes of the key decide in which key group its state lies, and under what it is found. Flink never "
-    "converts keys: it refuses when the task starts.",
+    why="The bytes of the key are the address of its state, including the key group. Flink never converts keys: it "
+    "refuses them when the task starts.",
     old="stream.key_by(lambda r: r[0], Types.LONG())",
     new="stream.key_by(lambda r: r[0], Types.STRING())",
     fix="Keep the key's type. A job that needs another one starts without old state, under another uid.",

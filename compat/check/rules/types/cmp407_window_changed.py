@@ -35,8 +35,8 @@ def _find(check: Check) -> Iterator[Finding]:
             consequence = f"Flink restores this without an error, but {stranded}: what they hold is lost."
         else:
             consequence = (
-                "Windows that are open at the savepoint end as they began; new ones follow the new rule, and the first of "
-                "them lack the records in those."
+                "Windows that are open at the savepoint end as they began; new ones follow the new rule, and the first "
+                "of them lack the records of the old ones."
             )
         heir = None if refused or stranded else longer_windows(before, after)
         yield check.finding(
@@ -94,8 +94,9 @@ def _owner(state: State) -> str:
 def _stranded(pair: Pair, check: Check) -> str | None:
     """Why open windows never end in NEW, if so.
 
-    A merging assigner only knows windows of its own set, and the others look for contents under the window itself, while
-    merged windows keep them under one that they were made of. A timer of the other clock is not for the new trigger.
+    A merging assigner only knows the windows of its own set. Other assigners look for contents under the window itself, while a
+    merged window keeps them under one of the windows that it was merged from. The new trigger ignores timers of the other
+    clock.
     """
     merged, merges = (operator.detail.get("window_merging") for operator in (pair.old, pair.new))
     if None not in (merged, merges) and merged != merges:
@@ -104,7 +105,7 @@ def _stranded(pair: Pair, check: Check) -> str | None:
     if "python" not in pair.new.detail and recorded(pair.old):
         was = _clock(pair.old)
     if None not in (was, now) and was != now:
-        return f"windows that are open at the savepoint wait for {was}, and NEW looks at {now} only"
+        return f"windows that are open at the savepoint wait for {was}, but NEW looks only at {now}"
     return None
 
 
@@ -125,13 +126,13 @@ RULE = Rule(
     name="window-changed",
     level=Level.ERROR,
     other_levels=(Level.WARNING,),
-    when="error also from merging (session) windows to others and back, and between event and processing time: open "
-    "windows never end; and for a state of one window that all windows of a key share now, or the other way; warning if only "
-    "the size, slide or gap changed: open windows of the old size end beside the new",
+    when="error also from merging (session) windows to others and back, and between event and processing time, as open "
+    "windows never end; error for a state of one window that all windows of a key now share, or the other way; "
+    "warning if only the size, slide or gap changed, as open windows of the old size end beside the new ones",
     fate=Fate.REFUSED,
     summary="The window assigner makes windows of another type.",
-    why="Each window's state lies under the window itself. Time windows, count windows and the global window are "
-    "written differently, so the old windows cannot be read.",
+    why="The window is a part of the state's address. Time windows, count windows and the global window have different "
+    "bytes, so the old windows cannot be read.",
     old="keyed.window(TumblingEventTimeWindows.of(Time.minutes(5)))",
     new="keyed.count_window(100)",
     fix="Give the new window another uid, and let the old one run out first if its results matter.",

@@ -73,14 +73,14 @@ RULE = Rule(
     name="ttl-changed",
     level=Level.ERROR,
     other_levels=(Level.NOTE, Level.UNKNOWN),
-    when="note where Flink converts the state: with rocksdb since 2.1, with hashmap since 2.2, with forst never; unknown where "
-    "that depends on a backend that NEW does not set",
+    when="note if Flink converts the state: with rocksdb since 2.1, with hashmap since 2.2, with forst never; unknown "
+    "if that depends on a backend that NEW does not set",
     fate=Fate.REFUSED,
     summary="Time to live was switched on or off for a state.",
     why="With a time to live each value is stored with a timestamp. Flink up to 2.0 cannot convert between the two "
     "forms and refuses; RocksDB converts since 2.1, the heap since 2.2.",
     old='ValueStateDescriptor("count", Types.LONG())',
     new="descriptor.enable_time_to_live(StateTtlConfig.new_builder(Time.days(1)).build())",
-    fix="Before Flink 2.2, keep it as it was, or declare the state under a new name. Since then nothing.",
+    fix="Before Flink 2.2, keep it as it was, or declare the state under a new name. From 2.2 on, nothing.",
     find=_find,
 )

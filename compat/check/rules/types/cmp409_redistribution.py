@@ -40,8 +40,8 @@ RULE = Rule(
     level=Level.ERROR,
     fate=Fate.REFUSED,
     summary="Operator state changed between list, union and broadcast.",
-    why="The three are handed out to subtasks differently and recorded with the state. Flink refuses to read one "
-    "as another.",
+    why="Flink gives the three to subtasks in different ways, and records the way with the state. It refuses to read "
+    "one as another.",
     old="a list state, split between the subtasks",
     new="the same name as a union list state",
     fix="Use a new name for the state of the new kind, or keep the kind.",

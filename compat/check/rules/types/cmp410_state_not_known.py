@@ -141,9 +141,9 @@ RULE = Rule(
     name="state-not-known",
     level=Level.UNKNOWN,
     fate=Fate.UNKNOWN,
-    summary="The states of an operator could not be found out.",
-    why="States are found by calling the function's open(). If that fails, or the states are made while records "
-    "are processed, the check cannot see them. An open question is not called compatible.",
+    summary="The states of an operator are unknown.",
+    why="States are found by calling the function's open(). If open() fails, or the states are made while records are "
+    "processed, the check cannot see them. An open question is not called compatible.",
     old='def open(self, ctx):\n    self.count = ctx.get_state(ValueStateDescriptor("count", Types.LONG()))',
     new='def open(self, ctx):\n    self.model = load("/models/current")   # not there on this machine',
     fix="Declare the states first in open(), before anything that can fail; or accept it with --allow-unknown.",

@@ -32,8 +32,8 @@ RULE = Rule(
     level=Level.NOTE,
     fate=Fate.RESTORED,
     summary="A state holds pickled values on both sides.",
-    why="The bytes can be read, but what is inside is up to the classes: a renamed module or a changed attribute "
-    "shows only when a value is unpickled.",
+    why="The bytes can be read, but their content depends on classes: a renamed module or a changed attribute shows "
+    "only when a value is unpickled.",
     old='ValueStateDescriptor("user", Types.PICKLED_BYTE_ARRAY())',
     new='ValueStateDescriptor("user", Types.PICKLED_BYTE_ARRAY())',
     fix="Declare a type, or keep the pickled classes importable under their old names.",

@@ -63,8 +63,7 @@ RULE = Rule(
     level=Level.WARNING,
     fate=Fate.RESTORED,
     summary="OLD registered timers, NEW does not handle them.",
-    why="Timers are part of the state. Those that OLD set fire in NEW too, into a function that does nothing with "
-    "them.",
+    why="Timers are part of the state. OLD's timers fire in NEW, too, but NEW's function does nothing with them.",
     old="def on_timer(self, timestamp, ctx): yield self.count.value()",
     new="# no on_timer",
     fix="Keep on_timer until the last timer of OLD has fired.",

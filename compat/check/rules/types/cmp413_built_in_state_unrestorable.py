@@ -40,11 +40,11 @@ RULE = Rule(
     level=Level.ERROR,
     fate=Fate.LOST,
     summary="PyFlink's keyed reduce, sum, min, max and their like never find their state again.",
-    why="PyFlink keeps that state under a name drawn at random each time an operator opens. After a restore, even "
-    "of the same program, the results start from nothing: Flink restores this without an error.",
+    why="PyFlink keeps that state under a new random name each time an operator opens. After a restore, even of the "
+    "same program, the results start from nothing: Flink restores this without an error.",
     old="keyed.sum(1)",
     new='keyed.process(Sum()).uid("sum")   # with ValueStateDescriptor("sum", Types.LONG())',
-    fix="Write it as a KeyedProcessFunction with a state of your own name.",
+    fix="Write it as a KeyedProcessFunction with your own named state.",
     only_in_flink=True,
     find=_find,
 )

@@ -78,14 +78,15 @@ RULE = Rule(
     name="window-function-kind",
     level=Level.WARNING,
     other_levels=(Level.ERROR,),
-    when="error from process or apply to reduce or aggregate: of each open window only the first element is kept. Where the "
-    "task fails it is an error: in thread mode both ways, in Java for any change of reduce, aggregate and process",
+    when="error from process or apply to reduce or aggregate, as only the first element of each open window stays; "
+    "error if the task fails: in thread mode both ways, in Java for any change between reduce, aggregate and "
+    "process",
     fate=Fate.REFUSED,
     summary="A window's reduce or aggregate became process or apply, or the other way.",
-    why="The first keeps one element a window, the second all of them, under the same name. After the restore "
-    "each window that was open counts as one element.",
+    why="A reduce or aggregate keeps one element for each window, a process or apply all of them, under the same name. "
+    "After the restore each open window counts as one element.",
     old='windowed.reduce(add).uid("window")',
     new='windowed.process(CountAll()).uid("window")',
-    fix="Give the new window operator another uid, or restore when no window is open that matters.",
+    fix="Give the new window operator another uid, or restore when no important window is open.",
     find=_find,
 )

@@ -76,7 +76,7 @@ def _guessed(check: Check, pair: Pair, state: State | None, changes: Sequence[Cl
         f"{what} of {pair.new.label} may hold values of a class that changed",
         level=Level.UNKNOWN,
         consequence="If there are such values, reading them fails or gives wrong values.",
-        reason="No type tells of which classes all values are, and of those that code puts there: "
+        reason="No type gives the classes of all values. About the classes whose values code puts there: "
         + " ".join(dict.fromkeys(_sentence(change.says) for change in changes)),
         old=pair.old,
         new=pair.new,
@@ -124,7 +124,7 @@ def _not_told(check: Check, pair: Pair, state: State, refused: Sequence[str]) ->
             f"the state {state.name!r} of {pair.new.label} holds values of classes that cannot be compared",
             level=Level.UNKNOWN,
             consequence="If fields or constants of these classes changed, values are read as something else, without an error.",
-            reason=f"Savepoints do not tell of what {', '.join(names)} consisted when the values were written.",
+            reason=f"Savepoints do not record which fields or constants {', '.join(names)} had when the values were written.",
             old=pair.old,
             new=pair.new,
             state=state.name,
@@ -145,7 +145,7 @@ def _open(check: Check, pair: Pair, state: State, classes: Sequence[WrittenClass
                 RULE,
                 f"the state {state.name!r} of {pair.new.label} holds values whose class is known at run time only",
                 level=Level.NOTE,
-                consequence="Whether the classes of these values are as they were cannot be told.",
+                consequence="It is unknown whether the classes of these values changed.",
                 reason=f"{short(one.name)} is declared, and no class in the job's jar is known to be written for it.",
                 old=pair.old,
                 new=pair.new,
@@ -160,13 +160,13 @@ RULE = Rule(
     name="class-behind-kryo",
     level=Level.ERROR,
     other_levels=(Level.UNKNOWN, Level.WARNING, Level.NOTE),
-    when="unknown where OLD is a savepoint, which does not tell its classes, where no type tells the classes of values, or "
-    "where a constant of an enum has another name in its place; warning where a field was renamed in its place, or where "
-    "values may be of a class that changed; note where the class of values is known at run time only",
+    when="unknown if OLD is a savepoint, which does not record its classes, if no type gives the classes of values, or "
+    "if a constant of an enum got another name in its place; warning if a field was renamed in its place, or if "
+    "values may be of a changed class; note if the class of values is known only at run time",
     fate=Fate.LOST,
-    summary="A class whose values Kryo or Java writes, or which stands in for a POJO, changed.",
-    why="Kryo writes the values of fields in the order of the fields' names, and the constants of enums as numbers. Flink's "
-    "snapshot of its serializer has the class's name only, so that Flink takes any class of that name for the same one.",
+    summary="A class changed whose values Kryo or Java writes, or which replaces a POJO.",
+    why="Kryo writes the values of fields in the order of the fields' names, and the constants of enums as numbers. The "
+    "snapshot of its serializer has only the class's name, so any class of that name counts as the same one.",
     old="class Spent { Spent(int x) {} long total; long last; }",
     new="class Spent { Spent(int x) {} long amount; long last; }",
     fix="Make the class a POJO, or give it a serializer; until then keep its fields and constants as they are.",

@@ -14,8 +14,8 @@ from compat.check.rule import Rule
 from compat.state.model.code import HashCode
 
 _LOST = (
-    "Flink restores this without an error. Keys whose hash falls into another key group are not found any more: their state "
-    "is lost, silently."
+    "Flink restores this without an error. Keys whose hash gives another key group are no longer found: their state is "
+    "lost without an error."
 )
 
 
@@ -63,7 +63,7 @@ def _changes(check: Check, pair: Pair, old: HashCode, new: HashCode) -> Iterator
     measured = old.samples is not None and new.samples is not None
     if old.digest != new.digest and measured and old.samples == new.samples:
         reason = "The code of hashCode is another one; for the values that were tried it gives what it gave before."
-        consequence = "Flink restores this without an error. A key whose hash is another one is not found any more."
+        consequence = "Flink restores this without an error. A key with another hash is no longer found."
         yield _finding(check, pair, new, "has another hashCode", consequence, reason, Level.WARNING)
     elif old.digest != new.digest:
         reason = "The code of hashCode is another one" + (", and gives other values." if measured else ".")
@@ -72,7 +72,7 @@ def _changes(check: Check, pair: Pair, old: HashCode, new: HashCode) -> Iterator
         reason = "Its code is the same, and gave other values for the same keys in another process."
         yield _finding(check, pair, new, "has other hash codes", _LOST, reason, Level.ERROR)
     if old.equals != new.equals:
-        consequence = "Flink restores this without an error. Keys that were two may be one now, or the other way round."
+        consequence = "Flink restores this without an error. Two keys may now be equal, or one key may be two."
         yield _finding(
             check, pair, new, "has another equals", consequence, "The code of equals is another one.", Level.WARNING
         )
@@ -102,11 +102,11 @@ RULE = Rule(
     name="key-hash-changed",
     level=Level.ERROR,
     other_levels=(Level.WARNING,),
-    when="warning where only the code is another one and tried values hash as before, or where only equals is another one",
+    when="warning if only the code changed and tried values hash as before, or if only equals changed",
     fate=Fate.LOST,
     summary="A class in the key of an operator has another hashCode or equals.",
-    why="A key's hash code says in which key group its state lies. State stays in the group it was written to, and is looked "
-    "for in that of the new hash.",
+    why="A key's hash code decides the key group of its state. State stays in its old group, but Flink looks for it in "
+    "the group of the new hash.",
     old="public int hashCode() { return Objects.hash(user, shop); }",
     new="public int hashCode() { return 31 * user.hashCode() + shop.hashCode(); }",
     fix="Keep the hash of a key's class for as long as its state is needed.",

@@ -72,11 +72,11 @@ RULE = Rule(
     name="ttl-shorter",
     level=Level.ERROR,
     other_levels=(Level.WARNING,),
-    when="warning unless a savepoint was read in which nothing was used for that time",
+    when="warning unless no value in the given savepoint was used for that time",
     fate=Fate.LOST,
     summary="The time to live of a state became shorter.",
-    why="Flink keeps the time of an entry's last use, not the time of its end. What is older than the new time to live has "
-    "expired as soon as NEW runs.",
+    why="Flink keeps the time of an entry's last use, not the time of its end. Entries that are older than the new time "
+    "to live have expired as soon as NEW runs.",
     old="StateTtlConfig.new_builder(Time.days(7))",
     new="StateTtlConfig.new_builder(Time.days(1))",
     fix="Nothing, if older entries may go. Otherwise keep the longer time.",

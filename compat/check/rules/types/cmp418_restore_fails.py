@@ -51,7 +51,7 @@ def _find(check: Check) -> Iterator[Finding]:
             reason=f"{kind}: {problem.failure.message}{cause}",
             old=pair.old,
             new=pair.new,
-            fixes=(Fix(text="Keep what the operator keeps in its state as it was, or give it a uid of its own."),),
+            fixes=(Fix(text="Keep the contents of the operator's state as they were, or give it its own uid."),),
         )
 
 
@@ -114,12 +114,12 @@ RULE = Rule(
     name="restore-fails",
     level=Level.ERROR,
     other_levels=(Level.UNKNOWN,),
-    when="unknown where the restore could not be tried, such as when state files are out of reach, or code asks for values of "
-    "which there are none",
+    when="unknown if the restore could not be tried, as when state files are out of reach, or code needs values and "
+    "there are none",
     fate=Fate.REFUSED,
-    summary="NEW's operator fails when Flink restores OLD's state into it, or reads or writes what was in it.",
-    why="Jobs in Java and SQL are built by Flink's own classes, and OLD's state is restored into NEW's operators by them. What "
-    "they throw is what the cluster would throw.",
+    summary="NEW's operator fails when Flink restores OLD's state into it, or reads or writes the restored values.",
+    why="Flink's own classes build jobs in Java and SQL, and restore OLD's state into NEW's operators. Their exceptions "
+    "are those of the cluster.",
     old="public SinkWriterState deserialize(int version, byte[] bytes) { … }  // version 1",
     new="if (version != 2) throw new IOException(…)",
     fix="Keep reading the old form, or start that operator without state under another uid.",

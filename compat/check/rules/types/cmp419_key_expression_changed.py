@@ -65,11 +65,11 @@ RULE = Rule(
     name="key-expression-changed",
     level=Level.ERROR,
     other_levels=(Level.WARNING,),
-    when="warning where the expression gives the same keys as before for the records that were tried",
+    when="warning if the expression gives the same keys as before for the tried records",
     fate=Fate.LOST,
-    summary="The key of an operator is computed in another way, and has the type that it had.",
-    why="Flink compares the type of a key and nothing else. State that was written for one thing goes on with another one that "
-    "happens to have an equal key.",
+    summary="The key of an operator is computed in another way, with the same type.",
+    why="Flink compares only the type of a key. State of one thing goes on with another thing that happens to have an "
+    "equal key.",
     old="stream.keyBy(order -> order.customer)",
     new="stream.keyBy(order -> order.shop)",
     fix="Keep the key; or start the operator without state under another uid.",

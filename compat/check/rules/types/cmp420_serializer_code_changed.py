@@ -82,13 +82,13 @@ RULE = Rule(
     name="serializer-code-changed",
     level=Level.ERROR,
     other_levels=(Level.UNKNOWN, Level.WARNING),
-    when="unknown or warning where the serializer's snapshot has another version, and code that may ask for a migration; "
-    "warning where another serializer took over, and made-up values were restored by the old one",
+    when="unknown or warning if the serializer's snapshot has another version, and code that may ask for a migration; "
+    "warning if another serializer replaced it, and the old one restored made-up values",
     fate=Fate.LOST,
-    summary="A serializer of the user's own, or a class that writes itself, has other code.",
-    why="Flink believes a serializer's snapshot. One that says compatibleAsIs of everything has old bytes read by new code.",
+    summary="The user's own serializer, or a class that writes itself, has other code.",
+    why="Flink believes a serializer's snapshot. If it always answers compatibleAsIs, the new code reads the old bytes.",
     old="public void serialize(Long value, DataOutputView out) { out.writeLong(value); }",
     new="public void serialize(Long value, DataOutputView out) { out.writeLong(value + 5000); }",
-    fix="Raise the snapshot's version, and let it answer compatibleAfterMigration for what it wrote before.",
+    fix="Raise the snapshot's version, and let it answer compatibleAfterMigration for its old versions.",
     find=_find,
 )

@@ -41,14 +41,14 @@ def _changes(
     yield check.finding(
         RULE,
         f"another function goes on with {what} of {new.label}",
-        consequence="Flink restores this without an error, and new values are folded into what the old function made.",
-        reason=f"{how}, and the type of what it makes is the same.",
+        consequence="Flink restores this without an error, and new values are added to the old function's results.",
+        reason=f"{how}, and the type of its result is the same.",
         old=old,
         new=new,
         state=state,
         fixes=(
             Fix(
-                text="Nothing, if what the old function made is what the new one would have made; else another name or uid."
+                text="Nothing, if the new function would have made the same results; otherwise use another name or uid."
             ),
         ),
         silent=True,
@@ -60,9 +60,9 @@ RULE = Rule(
     name="fold-changed",
     level=Level.WARNING,
     fate=Fate.RESTORED,
-    summary="A ReduceFunction or AggregateFunction over a state is another one, over accumulators of the same type.",
-    why="A reducing or aggregating state holds what its function made of the values so far. Another function goes on from "
-    "there, whatever it means to it.",
+    summary="A state has another ReduceFunction or AggregateFunction, with accumulators of the same type.",
+    why="A reducing or aggregating state holds the result of its function for the values so far. Another function goes "
+    "on from this result, even if it means something else.",
     old='new ReducingStateDescriptor<>("total", (a, b) -> a + b, Long.class)',
     new='new ReducingStateDescriptor<>("total", (a, b) -> Math.max(a, b), Long.class)',
     fix="Give the state another name if the old values mean nothing to the new function.",

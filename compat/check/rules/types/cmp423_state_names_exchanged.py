@@ -82,11 +82,11 @@ RULE = Rule(
     name="state-names-exchanged",
     level=Level.ERROR,
     other_levels=(Level.WARNING,),
-    when="warning where the code that uses the states changed as well",
+    when="warning if the code that uses the states changed, too",
     fate=Fate.WRONG_HANDS,
-    summary="Two states of one operator and of one type changed their names with one another.",
-    why="A state is found by its name. If two descriptors of one type change names, each variable finds what the other one "
-    "wrote: Flink restores this without an error.",
+    summary="Two states of the same type in one operator exchanged their names.",
+    why="A state is found by its name. If two descriptors of one type exchange names, each variable finds the values of "
+    "the other one: Flink restores this without an error.",
     old='small = getState(new ValueStateDescriptor<>("x", LONG));\nbig = getState(new ValueStateDescriptor<>("y", LONG));',
     new='small = getState(new ValueStateDescriptor<>("y", LONG));\nbig = getState(new ValueStateDescriptor<>("x", LONG));',
     fix="Give each state its old name.",

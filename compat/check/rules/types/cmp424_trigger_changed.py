@@ -72,14 +72,14 @@ def _changes(pair: Pair) -> Iterator[_Change]:
     if was is not None and now is not None and was != now:
         yield _Change(
             f"the evictor of {pair.new.label} was {was} and is {now}",
-            "Flink restores this without an error. From windows that are open at the savepoint other records are left out.",
+            "Flink restores this without an error. Windows that are open at the savepoint drop other records.",
         )
     earlier, later = before.get("lateness"), after.get("lateness")
     if earlier is not None and later is not None and earlier < later:
         yield _Change(
             f"the lateness of {pair.new.label} was {earlier} ms and is {later} ms",
-            "Windows that are open at the savepoint have OLD's timers only, which NEW does not take for their end: what they "
-            "hold is kept for good unless another record comes.",
+            "Windows that are open at the savepoint have OLD's timers only, which NEW does not take for their end: "
+            "their contents stay for good unless another record comes.",
             Level.NOTE,
         )
 

@@ -34,8 +34,8 @@ RULE = Rule(
     level=Level.WARNING,
     fate=Fate.RESTORED,
     summary="The bounds of an interval join changed.",
-    why="An interval join keeps the records of both sides until a timer removes them. Those of OLD stay as long as the old "
-    "bounds said, so that joins over wider bounds miss some.",
+    why="An interval join keeps the records of both sides until a timer removes them. OLD's records stay only as long "
+    "as the old bounds say, so joins with wider bounds miss some.",
     old="a.intervalJoin(b).between(ofMinutes(-5), ofMinutes(5))",
     new="a.intervalJoin(b).between(ofMinutes(-10), ofMinutes(10))",
     fix="Nothing if matches from before the savepoint may be missed.",

@@ -22,8 +22,8 @@ def _find(check: Check) -> Iterator[Finding]:
         yield check.finding(
             RULE,
             f"{check.old.name} does not record what the code that wrote it did with its state",
-            consequence="Ids, names and types are compared. That inputs, two states of one type or a trigger changed places "
-            "cannot be seen.",
+            consequence="Ids, names and types are compared. The check cannot see whether inputs or states of the same "
+            "type changed places, or a trigger changed.",
             reason="A savepoint has the bytes of a state, but not the code that uses them.",
             new=pair.new,
             fixes=(
@@ -48,10 +48,10 @@ RULE = Rule(
     level=Level.WARNING,
     fate=Fate.RESTORED,
     summary="OLD is a savepoint of a job in Java, and the program that wrote it is not given.",
-    why="Flink restores state to operators and names. Which input, field or trigger a state is for is in the code alone; with "
-    "the program that wrote the savepoint at hand, the check compares that, too.",
+    why="Flink restores state to operators and names. Only the code says which input, field or trigger a state belongs "
+    "to. With the program that wrote the savepoint, the check compares that, too.",
     old="first.connect(second).process(new Join())",
     new="second.connect(first).process(new Join())",
-    fix="Add --names OLD.jar, or --names with a plan that was kept of it.",
+    fix="Add --names OLD.jar, or --names with a saved plan of it.",
     find=_find,
 )

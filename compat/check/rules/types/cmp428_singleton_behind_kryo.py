@@ -58,9 +58,10 @@ RULE = Rule(
     name="singleton-behind-kryo",
     level=Level.ERROR,
     other_levels=(Level.WARNING,),
-    when="warning where the objects are read as others that only comparisons tell from them, or where no value may be of them",
+    when="warning if only comparisons distinguish the objects that are read from the right ones, or if perhaps no value "
+    "has such an object",
     fate=Fate.LOST,
-    summary="Values behind Kryo hold objects of which there is one only: of Scala or Kotlin, or constants of Scala's enums.",
+    summary="Values that Kryo writes hold singletons: objects of Scala or Kotlin, or constants of Scala's enums.",
     why="A case object, None, the end of a List and the values of an Enumeration are compared by identity. Kryo writes their "
     "class and makes another object when it reads, at each restore with state on the heap and at each access with RocksDB.",
     old="case class Account(items: List[Item])  // written by Kryo",

@@ -19,7 +19,7 @@ def _find(check: Check) -> Iterator[Finding]:
             f"no checkpoint or savepoint of {new.label} can be taken in thread mode",
             consequence="The job starts and runs. Each checkpoint and savepoint fails once there is a session, with a "
             "ClassCastException (VoidNamespace cannot be cast to TimeWindow): a failure of the job loses all since its start.",
-            reason="PyFlink keeps which windows melted together under no window, in a state that Flink writes by window.",
+            reason="PyFlink keeps the record of merged windows under no window, but Flink writes that state by window.",
             old=next((pair.old for pair in check.mapping.pairs if pair.new is new), None),
             new=new,
             fixes=(Fix(text="Run the job in process mode."),),
@@ -31,9 +31,9 @@ RULE = Rule(
     name="sessions-in-thread-mode",
     level=Level.WARNING,
     fate=Fate.RESTORED,
-    summary="Session windows in PyFlink's thread mode: no checkpoint and no savepoint of them can be taken.",
-    why="Seen in Flink 1.20 and 2.3, whatever the window's function is: the state of merging windows is kept under another "
-    "kind of namespace than it is declared with, and writing it fails. The next version of the job will find no state.",
+    summary="Session windows in PyFlink's thread mode make every checkpoint and savepoint fail.",
+    why="Seen in Flink 1.20 and 2.3, with any function of the window. The state of merging windows has another kind of "
+    "namespace than declared, and writing it fails. The next version of the job will find no state.",
     old="keyed.window(TumblingProcessingTimeWindows.of(Time.minutes(5)))   # python.execution-mode: thread",
     new="keyed.window(ProcessingTimeSessionWindows.with_gap(Time.minutes(5)))",
     fix="Run the job in process mode.",

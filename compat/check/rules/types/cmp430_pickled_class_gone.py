@@ -33,7 +33,7 @@ def _find(check: Check) -> Iterator[Finding]:
                 consequence=f"Flink restores this without an error; {_FAILS}"
                 if certain
                 else f"If such an object is in it, {_FAILS}",
-                reason="A pickle has the names of classes, and finds them by these when it is loaded.",
+                reason="A pickle has only the names of classes, and looks them up when it is loaded.",
                 old=change.pair.old,
                 new=change.pair.new,
                 state=old.name,
@@ -58,11 +58,11 @@ def _broken(check: Check, pair: Pair, state: State) -> Iterator[Finding]:
                 RULE,
                 f"the pickled state {state.name!r} of {pair.new.label} holds objects of {short}, which {why}",
                 consequence=f"Flink restores this without an error; {_FAILS}",
-                reason="A pickle has the values of an object, and its class makes the object of these when it is loaded.",
+                reason="A pickle has the values of an object; its class makes the object from them when it is loaded.",
                 old=pair.old,
                 new=pair.new,
                 state=state.name,
-                fixes=(Fix(text=f"Keep what {short} was made of, and give what is new in it a default value."),),
+                fixes=(Fix(text=f"Keep the fields of {short}, and give new ones a default value."),),
                 silent=True,
             )
 
@@ -86,12 +86,13 @@ RULE = Rule(
     name="pickled-class-gone",
     level=Level.ERROR,
     other_levels=(Level.UNKNOWN,),
-    when="error where pickles in a savepoint name such a class, or OLD's code puts its objects into the state; unknown where "
+    when="error if pickles in a savepoint name such a class, or OLD's code puts its objects into the state; unknown if "
     "the code only mentions it",
     fate=Fate.REFUSED,
     summary="A class of the program, whose objects are in a pickled state, is gone, renamed, or fails on the old ones.",
-    why="Types.PICKLED_BYTE_ARRAY writes objects as pickles, which have the module and the name of their class and not the "
-    "class itself. If NEW has no class of that name, the old values cannot be loaded: Flink sees bytes only and restores them.",
+    why="Types.PICKLED_BYTE_ARRAY writes objects as pickles, which have the module and the name of their class, but not "
+    "the class. If NEW has no class of that name, the old values cannot be loaded. Flink sees only bytes, and "
+    "restores them.",
     old='class Account: …\nself.account.update(Account(value))   # ValueStateDescriptor("account", Types.PICKLED_BYTE_ARRAY())',
     new="class Customer: …\nself.account.update(Customer(value))",
     fix="Keep the old name in its module, as another name of the new class.",

@@ -62,10 +62,10 @@ RULE = Rule(
     level=Level.UNKNOWN,
     fate=Fate.UNKNOWN,
     summary="There is no evidence for what happens to a state.",
-    why="A job is compatible only if the restore of each state is proven: its operator, its name and its "
-    "types were compared. Where one of these "
-    "is not known on both sides, or an operator may ask for further states once records come, nothing is proven.",
+    why="A job is compatible only if the restore of each state is proven: its operator, its name and its types were "
+    "compared. If one of these is unknown on one side, or an operator may ask for further states once records come, "
+    "nothing is proven.",
     old="void processElement(…) { getRuntimeContext().getState(descriptor).update(…); }",
     new="void processElement(…) { getRuntimeContext().getState(otherDescriptor).update(…); }",
-    fix="Ask for all states in open(); tell the types on both sides; or accept it with --allow-unknown.",
+    fix="Ask for all states in open(); declare the types on both sides; or accept it with --allow-unknown.",
 )

@@ -78,7 +78,7 @@ def _lost(old: SerializerSnapshot, new: SerializerSnapshot, not_found: frozenset
 
 def _finding(check: Check, pair: Pair, state: str, lost: _Lost) -> Finding:
     field = f"{short(lost.cls)}.{lost.name}"
-    consequence = f"Flink restores this without an error, and drops what old values have in {lost.name}."
+    consequence = f"Flink restores this without an error, and drops the old values of {lost.name}."
     if lost.moved:
         reason = f"Another class declares {lost.name} now, which makes it another field: it has {_DEFAULT}."
         text = f"Let the class declare {lost.name} that declared it before, under the name that this class had."
@@ -89,7 +89,7 @@ def _finding(check: Check, pair: Pair, state: str, lost: _Lost) -> Finding:
             f"may go, and is not {_listed(lost.twins)}, ignore {RULE.id}."
         )
     else:
-        reason = "NEW's class does not have it, and no new field of its type."
+        reason = "NEW's class has neither it nor a new field of its type."
         text = "Nothing, if it is not needed; keep the field if it is."
     return check.finding(
         RULE,
@@ -116,12 +116,12 @@ RULE = Rule(
     name="field-values-lost",
     level=Level.ERROR,
     other_levels=(Level.WARNING,),
-    when="warning where the field is gone and no new one has its type",
+    when="warning if the field is gone and no new one has its type",
     fate=Fate.LOST,
     summary="A field of a POJO or record has another name, is declared by another class, or is gone: its values are lost.",
-    why="Flink finds fields by the class that declares them and their names. What old values have in a field that it does not "
-    "find is passed over, and a field that is new has what the constructor puts there. A field gone beside a new one of the "
-    "same type is a rename until somebody says otherwise.",
+    why="Flink finds fields by their names and the class that declares them. It skips old values of fields that it does "
+    "not find, and a new field gets its value from the constructor. If a field is gone and a new one has its type, "
+    "the check assumes a rename until you say otherwise.",
     old="public class Spent { public String user; public long total; }",
     new="public class Spent { public String user; public long amount; }",
     fix="Keep the name, and the class that declares it; or keep the old field until all values are copied into the new one.",

@@ -1,10 +1,8 @@
 """Stand-ins for modules that are not installed together with PyFlink, and that only functions use when the job runs.
 
-A file that imports one may only call its names, or use them in annotations: a call is refused, whatever the program
-catches, and nothing else reveals what they are. So they have not influenced a job that is built. The functions of
-``dotenv`` are done here.
-
-This file runs in an interpreter of the user's: it imports the standard library only, and is kept to what Python 3.8 reads.
+A file that imports one may only call its names, or use them in annotations. A call is refused even if the program catches the
+error, and nothing else shows what the names are. So a job that is built does not depend on them. This file implements the
+functions of ``dotenv``. It runs in the user's interpreter: it imports only the standard library, in the syntax of Python 3.8.
 """
 
 from __future__ import annotations
@@ -47,8 +45,8 @@ class Absent(types.ModuleType):
 class Finder:
     """Finds stand-ins for modules that nothing else has; it comes last.
 
-    ``where`` tells the program's lines, ``served`` gives the functions of ``dotenv`` for a file that calls them. ``names`` are
-    the modules that stand-ins are for, ``refused`` is the first call that was refused.
+    ``where`` gives the program's current line, ``served`` the functions of ``dotenv`` for a file that calls them. ``names`` are
+    the modules with stand-ins, ``refused`` is the first refused call.
     """
 
     def __init__(self, where: typing.Any, served: typing.Any) -> None:

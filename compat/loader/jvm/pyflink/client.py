@@ -1,8 +1,8 @@
 """Runs a program as ``__main__`` under the real PyFlink of this interpreter, whose gateway is a JVM that ``compat`` holds.
 
-This file runs in an interpreter of the user's, which need not have compat: it imports the standard library and PyFlink only,
-and is kept to what Python 3.8 reads. What the JVM's side cannot see it writes where that side looks: the line of the program
-that calls Flink into a file that both share, what is about to be executed and what opens functions into the map of the gateway.
+This file runs in the user's interpreter, which may lack compat: it imports only the standard library and PyFlink, in the syntax
+of Python 3.8. It tells the JVM's side what that cannot see: it writes the line of the program that calls Flink into a shared
+file. It puts the job that is about to be executed, and the object that opens functions, into the gateway's map.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import sys
 
 if __name__ == "__main__":
-    sys.path.pop(0)  # the folder of this file, whose modules have names of others
+    sys.path.pop(0)  # this file's folder: its modules hide others of the same names
 
 import functools
 import importlib

@@ -1,7 +1,7 @@
 """Runs a PyFlink program in the child process: its gateway is a server in the JVM that this process holds.
 
-PyFlink connects to the port that ``PYFLINK_GATEWAY_PORT`` names where it would start a JVM of its own. What the program builds
-is then built here, and taken as the jobs of programs in Java are.
+PyFlink connects to the port in ``PYFLINK_GATEWAY_PORT`` instead of starting its own JVM. So the program's jobs are built in
+this JVM, and collected like those of programs in Java.
 """
 
 from __future__ import annotations

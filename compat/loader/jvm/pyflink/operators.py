@@ -24,8 +24,8 @@ def runs_python(operator: Java) -> bool:
 def unknown_states(operator: Java, keyed: bool) -> str:
     """Why the states of an operator that runs Python are not known; empty if they are.
 
-    Functions of scalars and tables keep none; those of the DataStream API are asked themselves. Aggregates of pandas have a
-    stateless base class and keep state by key.
+    Scalar and table functions keep no state. Functions of the DataStream API are asked for their states. Aggregates of pandas
+    have a stateless base class, but keep state by key.
     """
     if is_a(operator, _DATASTREAM) or (is_a(operator, *_STATELESS) and not keyed):
         return ""

@@ -146,7 +146,7 @@ class DeltaCommitter(ProvingCommitter):
         ]
         if not own:
             return
-        try:  # behind that look: what has been committed until now is not removed
+        try:  # after that look, so that committed files are not removed
             named = {str(folder / name) for name in (*named_files(folder), *_files_of(folder))}
         except (DeltaError, StoreError):
             return  # a table that cannot be read

@@ -1,7 +1,7 @@
 """Delta tables. Delta's connector for Flink: ``DeltaSource``; read from the table's log and files, without a JVM.
 
-A split is a data file of a version. What a version adds is read when it is committed; a version that also deletes or
-rewrites rows stops the job, unless the program says to pass over that.
+A split is a data file of a version. Added rows are read once their version is committed. A version that deletes or rewrites
+rows stops the job, unless the program says to ignore that.
 """
 
 from __future__ import annotations

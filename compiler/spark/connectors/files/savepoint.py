@@ -1,7 +1,7 @@
 """The positions of a file source in a savepoint, as the files with which the source on Spark continues.
 
-A split of Flink's is a file, or a part of one, and how many records of it were read. On Spark the position is a place
-that the format understands, often a byte: the file is read up to the record that comes next.
+A split of Flink is a file, or a part of one, and the number of records that were read. On Spark the position is a place in the
+format, often a byte, so the file is read up to the next record.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ def stored_positions(source: Any, operator: OperatorState, splits: Iterable[Byte
 def positions(source: Any, reading: Iterable[FileSplit], pending: Pending) -> Iterator[Position]:
     """The files of a source as splits, with whether each is read to its end. Raises Untranslatable.
 
-    A file that the source has now and that has no split was read, or came after the last look for files: a source that looks
-    once does not read it. A source that looks for more reads what it had not found.
+    A present file without a split was read, or appeared after the last search for files. A source that searches once skips it.
+    A source that keeps searching reads the files that it had not found.
     """
     looks = source.settings.get("discovery_interval") is not None
     read = reader_of_format(source.format)

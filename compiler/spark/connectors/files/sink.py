@@ -1,7 +1,7 @@
 """The file sink. Flink: ``FileSink``: writers write hidden files, the committer gives them their names.
 
-Files are closed at every checkpoint, whatever the rolling policy says beyond that, so that nothing must be cut off after
-a crash; within an epoch a row format's file is also closed when it reaches the policy's size.
+All files are closed at every checkpoint, whatever the rolling policy says, so that no file has to be cut after a crash. Within
+an epoch, a file in a row format is also closed at the policy's size.
 """
 
 from __future__ import annotations
@@ -220,7 +220,7 @@ class FileCommitter(ProvingCommitter):
     def commit(self, committables: list[Any], transaction: tuple[str, int]) -> None:
         """Rename each file that still has its hidden name; storage without renames gets a copy, and the original is removed.
 
-        The driver saw all files before the epoch was committed: a missing one was published before, even if a reader has
+        The driver saw all files before the commit of the epoch. So a missing file was published already, even if a reader has
         moved it away since.
         """
         for hidden, final, _ in committables:

@@ -1,7 +1,7 @@
 """Kafka's properties as programs write them, for the client library librdkafka, which tasks and driver use.
 
-Programs are written for Kafka's Java client. Most properties have the same names in librdkafka; some have other names, some
-mean nothing outside of a Java client, and a few cannot be had: those are refused before a job starts.
+Programs are written for Kafka's Java client. Most properties have the same names in librdkafka. Some have other names, some
+mean nothing outside of a Java client, and a few are not supported: these are refused before a job starts.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _OF_PEM_STORES = {
 }
 _LOGIN = re.compile(r"""(username|password)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s;"]+))""")
 _COMMON = {
-    # Errors come with the calls that meet them; what the library logs besides goes to nobody's eyes.
+    # Calls raise their errors; nobody reads the library's further logs.
     "log_level": "0",
     "client.id": "compat",
 }
@@ -103,7 +103,7 @@ def consumer_settings(properties: Mapping[str, str]) -> dict[str, Any]:
     return {
         "group.id": "compat",
         "isolation.level": "read_uncommitted",
-        # The end of what there is to read is known: nobody waits at it.
+        # The end of the range is known, so nobody waits for more.
         "fetch.wait.max.ms": "10",
         "fetch.queue.backoff.ms": "5",
         **client_settings(properties),

@@ -19,7 +19,7 @@ _NO_END = -(1 << 63)
 def positions(source: Any, splits: Iterable[ByteReader]) -> list[Position]:
     """The partitions at their offsets.
 
-    A partition at its beginning, such as one that stays empty, is left out: it is discovered again, and partitions that are
+    Partitions at their beginning, such as empty ones, are left out. They are discovered again, and partitions that are
     discovered beside known ones are read from their beginning. Raises Untranslatable, SavepointError.
     """
     found: list[Position] = []

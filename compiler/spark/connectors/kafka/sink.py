@@ -1,9 +1,9 @@
 """A sink into Kafka topics. Flink: ``KafkaSink``, ``KafkaWriter``, ``KafkaCommitter``.
 
 At least once, and without a guarantee: tasks produce, and the epoch waits until the brokers have everything. Exactly once:
-tasks write files, and the committer produces what is in them in one transaction an epoch, in which it also commits the
-epoch's number as the offset of a consumer group that is the sink's own. After a crash that number tells whether the epoch
-is in, so that no transaction needs to be kept open over a commit.
+tasks write files, and the committer sends their records in one transaction for each epoch. In it the committer also commits the
+epoch's number as the offset of the sink's own consumer group. After a crash that number shows whether the epoch was sent, so no
+transaction stays open over a commit.
 """
 
 from __future__ import annotations

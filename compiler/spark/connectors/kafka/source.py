@@ -1,8 +1,8 @@
 """Kafka topics. Flink: ``KafkaSource``, ``KafkaSourceEnumerator``, ``KafkaPartitionSplitReader``.
 
-A split is a partition of a topic with the offset at which it stands. The driver asks the brokers how far each partition
-goes and so fixes the offsets of an epoch, from and to; tasks read just those from the brokers themselves. The position
-behind them is operator state, so that what is read again after a failure is what was read before.
+A split is a partition of a topic with its current offset. The driver asks the brokers for the end of each partition, and fixes
+the first and last offset of an epoch. Tasks read exactly this range from the brokers. The offset after it is operator state, so
+that the same records are read again after a failure.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Lines from a socket. Flink: ``SocketTextStreamFunction``.
 
-A socket cannot be read again. The driver reads it and keeps lines until the epoch that took them is committed; what it had
-read and not committed when the job restarts is lost, as it is in Flink.
+A socket cannot be read again. The driver reads it, and keeps lines until their epoch is committed. Lines that are not committed
+when the job restarts are lost, as in Flink.
 """
 
 from __future__ import annotations
