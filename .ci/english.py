@@ -30,6 +30,16 @@ PATTERNS = {
     r"\b(?:None|True|False|[Ee]mpty) where\b": "as in 'None if there is none'",
     r"\bfor what is none\b": "as in 'raises an error for anything else'",
     r"\bfor want of\b": "'for lack of'",
+    r"\bwithout a word\b": "'without an error'",
+    r"\b[Ww]hat (?:is|are) no\b": "as in 'anything but a number'",
+    r"\b[Nn]othing tells\b": "as in 'it is unknown which'",
+    r"\b(?:asks?|asked) for in vain\b": "as in 'the missing variables that it asks for'",
+    r"\b[Bb]e (?:it|they) (?:of|on|with)\b": "as in 'of a store or of a cluster'",
+    r"\b(?:is|are|was|were) told by\b": "as in 'the report names it'",
+    r"\b[Ww]hat stands (?:in|for|there|behind)\b": "name the thing, as in 'the stand-in for a module'",
+    r"\b[Ww]hat is to be (?:said|done)\b": "as in 'the note', or 'the next step'",
+    r"\bhas no more(?=[,.]| and\b)": "as in 'that it no longer has'",
+    r"\b\w+ \" \"\w": "a text that two quotes break: join its lines",
 }
 """What is not written, as regular expressions, and how to say it."""
 

@@ -27,7 +27,7 @@ def cores(root: Path = _ROOT) -> float:
 
 
 def memory(root: Path = _ROOT) -> int | None:
-    """The bytes of memory of the machine, or of the control group where that is less; None if nothing tells."""
+    """The bytes of memory of the machine, or of the control group if that is less; None if unknown."""
     return min([*_limits(root), *_of_machine(root, "MemTotal")], default=None)
 
 

@@ -35,7 +35,7 @@ def told_name(path: str) -> str:
 
 
 def is_api_file(path: str) -> bool:
-    """True for a source file of the API that programs call: what stands for PyFlink."""
+    """True for a source file of the API that programs call in place of PyFlink."""
     return path.startswith((_API + "datastream" + os.sep, _API + "transformations" + os.sep))
 
 

@@ -35,7 +35,7 @@ _OF_CLASSES = ("__dict__", "__weakref__", "_abc_impl")
 
 
 def check_functions(pipeline: Pipeline) -> None:
-    """Raise :class:`ProgramError` for the first function that cannot be sent; it names what stands in the way."""
+    """Raise :class:`ProgramError` for the first function that cannot be sent; it names the obstacle."""
     for transformation in pipeline:
         operator = getattr(transformation, "operator", None)
         if not isinstance(transformation, PhysicalTransformation) or not isinstance(operator, Operator):

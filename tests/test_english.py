@@ -43,6 +43,16 @@ def english() -> ModuleType:
         "The uid; None where there\nis none.",
         "Raises an error for what is none.",
         "It fails for want of memory.",
+        "Flink drops it without a word.",
+        "Raises ValueError for what is no folder.",
+        "The state has no type, so that nothing tells how long it is.",
+        "The variables that it asked for in vain.",
+        "A job, be it of a store or of a cluster.",
+        "Names are told by another rule.",
+        "What stands for a module.",
+        "What is to be said of it.",
+        "Calls that PyFlink has no more, and that change nothing.",
+        'Check the versions, and record the "\n    "check.',
     ],
 )
 def test_an_inverted_sentence_is_found(sentence: str) -> None:
@@ -60,6 +70,9 @@ def test_an_inverted_sentence_is_found(sentence: str) -> None:
         "The classes that it makes objects of.",
         "The place of a call, where a statement becomes one of a job; None if there is none.",
         "A lock is held, against all rules.",
+        "What are the numbers for? It has no more than two.",
+        "It may be it or another one, as the user told Bycatch.",
+        'The table is `"OPERATOR"."STATE"`, and "a" or "b" is its key.',
     ],
 )
 def test_a_plain_sentence_is_not_found(sentence: str) -> None:

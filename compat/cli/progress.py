@@ -10,7 +10,7 @@ from contextlib import contextmanager
 import click
 
 _SHORT = 1.0
-"""Seconds in which work can end without a word."""
+"""Seconds of work that are too short for a line."""
 _REFRESH = 0.5
 """Seconds between two looks of the moving line."""
 _QUIET = 30.0

@@ -198,7 +198,7 @@ class _Handlers:
         return JSONResponse(await run_in_threadpool(told))
 
     async def entries(self, request: Request) -> Response:
-        """The jobs as ``compat job list`` tells them, be they of a store or of a cluster."""
+        """The jobs in the form of ``compat job list``, which is the same for stores and clusters."""
         require(request, Role.READ)
 
         def told() -> bytes:

@@ -32,7 +32,7 @@ class PyFlinkFinder:
 
     def __init__(self) -> None:
         self.stand_in: Callable[[str], ModuleSpec | None] = lambda _: None
-        """Gives what stands for a module of the Table API in a program that may not use it."""
+        """Gives the stand-in for a module of the Table API in a program that may not use it."""
 
     def find_spec(
         self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None

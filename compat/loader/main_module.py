@@ -72,7 +72,7 @@ def run_as_main(
     argv: Callable[[list[str]], list[str]] = list,
     properties: str = "",
 ) -> Ran:
-    """Run a program's file as the module ``__main__``; ``called`` is what stands in ``sys.argv[0]`` where it is not its path.
+    """Run a program's file as the module ``__main__``; ``called`` is ``sys.argv[0]``, if that is not its path.
 
     ``missing`` provides modules that are not found, and ``argv`` makes ``sys.argv``. ``properties`` is the file of
     :mod:`compat.loader.runtime_file`. All exceptions of the program pass through, SystemExit included.

@@ -50,7 +50,7 @@ class World:
         os.environ.__class__ = Watched
 
     def missed(self, message: str) -> str | None:
-        """The variable that the program asked for in vain, and that a failure comes of by its message; None for none.
+        """The missing variable that the program asked for and that caused a failure, by its message; None if there is none.
 
         The program tells of it, or has None in its place, where it is the only one.
         """

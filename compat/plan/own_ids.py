@@ -44,7 +44,7 @@ def disagreement(plan: Plan) -> str | None:
             return f"The operator {one.name!r} is not the one of its stream graph."
     in_vertices = Counter(pair.id for vertex in plan.job_graph.vertices for pair in vertex.operators)
     if in_vertices != Counter(one.id for one in plan.operators):
-        return "The operators of its job graph are others than those that it lists."
+        return "The operators of its job graph differ from those that it lists."
     return None if plan.otherwise is None else disagreement(plan.otherwise)
 
 

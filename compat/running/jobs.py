@@ -119,7 +119,7 @@ def _kept(cluster: Cluster, job: str, state: str, *, with_sizes: bool = True) ->
 
 
 def _cluster(url: str, access: Access) -> tuple[Cluster, str | None]:
-    """The cluster at an address, and which of its jobs is meant, which is what stands behind the address.
+    """The cluster at an address, and which of its jobs is meant, which is the part after the address.
 
     A cluster may be behind a path itself: the longest address that answers as Flink does is its own.
     """

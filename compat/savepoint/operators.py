@@ -103,7 +103,7 @@ class Operators:
             return f"Nearest: {', '.join(map(repr, near))}."
         labels = list(map(self.label, self._savepoint.operators))
         told = ", ".join(labels[:10]) + (f" and {len(labels) - 10} more" if len(labels) > 10 else "")
-        unnamed = "" if self._by_name or self._by_uid else " Names are told by --names OLD.py."
+        unnamed = "" if self._by_name or self._by_uid else "  --names OLD.py gives names."
         return f"It has: {told or 'no operators'}.{unnamed}"
 
     def _uids(self, operator: OperatorState) -> list[str]:

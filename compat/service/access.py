@@ -176,7 +176,7 @@ class AccessControl:
 
 
 def _name(host: str) -> str:
-    """The name in a Host header, without the port; nothing for what is no name."""
+    """The name in a Host header, without the port; empty for anything but a name."""
     match = _HOST.fullmatch(host)
     return match[1].lower() if match is not None else ""
 

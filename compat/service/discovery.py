@@ -272,7 +272,7 @@ def _size_of(folder: StoredPlace, left: list[int]) -> int:
 
 
 def _clean(value: Any) -> Any:
-    """``value`` such that a database keeps it: what is no Unicode (names of files can be anything) is replaced, and NUL."""
+    """``value`` in a form that databases keep: bytes that are not Unicode (in names of files) are replaced, and so is NUL."""
     if isinstance(value, str):
         told = value if value.isascii() else value.encode("utf-8", "replace").decode()
         return told.replace("\0", "\ufffd")

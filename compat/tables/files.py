@@ -16,7 +16,7 @@ _Write = Callable[[pa.RecordBatch], object]
 def write(reader: pa.RecordBatchReader, form: str, path: str) -> int:
     """Write all rows as ``parquet``, ``csv`` or ``jsonl``; gives how many. Raises OSError.
 
-    The file appears under its name when it is whole. In CSV, what is no number or text is JSON.
+    The file appears under its name when it is whole. In CSV, values other than numbers and texts are JSON.
     """
     fresh = f"{path}.{os.getpid()}.new"
     try:

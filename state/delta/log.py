@@ -155,9 +155,9 @@ class SnapshotLog(SnapshotHistory):
 
     def _not_ours(self, error: Exception) -> StoreError:
         return StoreError(
-            f"The state {self.path} has features of Delta that jobs do not write: {in_one_line(error)}. Somebody gave it "
-            f"them, be it with CLUSTER BY or by its properties. Begin another job from it with -s {self.path}: that one has a "
-            "table of its own. Nothing committed is lost."
+            f"The state {self.path} has features of Delta that jobs do not write: {in_one_line(error)}. They were added "
+            f"with CLUSTER BY or by its properties. Begin another job from it with -s {self.path}: that one has a table "
+            "of its own. Nothing committed is lost."
         )
 
     def _transact(

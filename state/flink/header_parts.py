@@ -66,8 +66,7 @@ class StateForm(Struct, frozen=True):
 
 class HeaderParts(Struct, frozen=True):
     """A header that was read to its end, in the bytes of its parts: the key serializer's snapshot, each state behind its name,
-    and, as they were, the serializers of values. ``met`` are the names of types that were in it and are others in these
-    bytes."""
+    and, as they were, the serializers of values. ``met`` are the names of types in it that change in these bytes."""
 
     header: BackendHeader
     key_serializer: bytes

@@ -85,7 +85,7 @@ def _timed(value: Read) -> Read:
 
 
 class HeapGroups(Struct, frozen=True):
-    """The key groups of a subtask; what stands in the way of reading a state is in its place."""
+    """The key groups of a subtask; if a state cannot be read, the obstacle is in its place."""
 
     savepoint: Savepoint
     handle: KeyGroups
@@ -168,7 +168,7 @@ class UnknownState(Struct, frozen=True):
     def refused(self, reader: ByteReader) -> UnreadableValue:
         """The error for a file with such a state."""
         return UnreadableValue(
-            f"the state `{self.name}` is in the heap's own form, where nothing tells how long its values are",
+            f"the state `{self.name}` is in the heap's own form, where values have no length",
             path=reader.path,
             offset=reader.offset,
             why=self.why,

@@ -139,7 +139,7 @@ def rewrite(draft: Draft, changes: Changes, files: Callable[[FileHandle], FileHa
 
 
 class _Rewriting:
-    """What stands for the parts of a metadata file, which come in its order: an operator, its subtasks, and so on."""
+    """Gives the new bytes of the parts of a metadata file, in the file's order: an operator, its subtasks, and so on."""
 
     def __init__(self, draft: Draft, changes: Changes, files: Callable[[FileHandle], FileHandle]) -> None:
         self._draft = draft
@@ -151,7 +151,7 @@ class _Rewriting:
         self._subtask: SubtaskState | None = None
 
     def new(self, place: Place) -> bytes | None:
-        """What stands for a part; None for what is there."""
+        """The new bytes of a part; None if it stays."""
         match place.part:
             case Part.OPERATOR:
                 self._operator = next(self._operators)

@@ -99,7 +99,7 @@ def write_row(kind: int, fields: Sequence[bytes | None], slots: Sequence[Slot]) 
 
 
 def _slot(field: bytes | None, slot: Slot, behind: int) -> tuple[bytes, bytes]:
-    """The eight bytes of a field, and what stands behind all of them."""
+    """The eight bytes of a field, and the bytes after all fields."""
     if slot is Slot.DECIMAL:
         value = field or b""
         return struct.pack("<iI", len(value), behind), value.ljust(_WIDE_DECIMAL, b"\0")

@@ -50,7 +50,7 @@ def values_of(distinct: int) -> int:
 
 
 class Part(Struct, frozen=True):
-    """What stands in a state: for each of NEW's the places in OLD of those that are the same, and what it begins with.
+    """The contents of a state: for each part of NEW the places in OLD of the same parts, and its first value.
 
     ``was`` and ``now`` are the names of the things in OLD and NEW, ``views`` the states of OLD that belong to them, ``needed``
     those of NEW. ``of_rows`` is true for columns of rows, false for sums. ``together`` are the things of NEW that make one

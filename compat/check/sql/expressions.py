@@ -40,7 +40,7 @@ class Column(Struct, frozen=True):
 
 
 class Literal(Struct, frozen=True):
-    """A constant. ``kind`` is its type for what is no number: the same text can be a date or a string."""
+    """A constant. ``kind`` is its type unless it is a number: the same text can be a date or a string."""
 
     value: str
     kind: str = ""

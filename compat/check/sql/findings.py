@@ -156,7 +156,7 @@ def _is_moved(pair: Pair, check: Check) -> bool:
 
 
 def is_refused(pair: Pair, check: Check) -> bool:
-    """True if the types of the states are others, so that the operator does not start at all."""
+    """True if the types of the states changed, so that the operator does not start at all."""
     answer = check.answer(pair)
     if answer is not None:
         return bool(answer.problems)
@@ -169,5 +169,5 @@ def is_refused(pair: Pair, check: Check) -> bool:
 
 
 def called(operator: Operator) -> str:
-    """How a person calls an operator of a query: Flink's name for it, and the table of its statement is told by the line."""
+    """The name of an operator of a query for people: Flink's name; the line of the finding shows the table of its statement."""
     return operator.name

@@ -129,7 +129,7 @@ def kept(old: Stored, new: Stored, words: Words, which: str = "the rows") -> Ite
 
 
 def parts_of_rows(old: Stored, new: Stored, words: Words) -> tuple[Part, ...] | None:
-    """What stands in the states that hold rows; None if that is not told, or rows come from several places."""
+    """The contents of the states that hold rows; None if unknown, or if rows come from several places."""
     before, after = (traced(stored.rows, lambda branch: branch.columns) for stored in (old, new))
     if old.states is None or old.states != new.states or not len(before) == len(after) == 1:
         return None
@@ -148,7 +148,7 @@ def parts_of_rows(old: Stored, new: Stored, words: Words) -> tuple[Part, ...] | 
 
 
 def _columns_moved(what: str, before: Traced, after: Traced, words: Words) -> str:
-    """Which columns came, went, or are others, without those that stay."""
+    """The columns that were added, removed or changed, without those that stay."""
     if not len(before) == len(after) == 1:
         return _moved(what, *words.both(before, after), many=True)
     gone, come = (

@@ -93,7 +93,7 @@ def _window(kind: str, spec: dict[str, Any], event_time: bool, time: Traced, *, 
 def window_changes(
     old: Window | None, new: Window | None, words: Words, *, slices: bool = False
 ) -> Iterator[Difference]:
-    """Whether windows are others, and whether what is kept of the open ones is right for them.
+    """Whether windows changed, and whether the contents of the open ones are right for the new ones.
 
     With ``slices``, what is kept is made of slices of time when a window ends.
     """

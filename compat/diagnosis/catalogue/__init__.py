@@ -1,5 +1,4 @@
-"""The catalogue of exceptions during a restore, made from Flink's sources (1.17 to 2.3) and from real "
-"restores."""
+"""The catalogue of exceptions during a restore, made from Flink's sources (1.17 to 2.3) and from real restores."""
 
 from __future__ import annotations
 

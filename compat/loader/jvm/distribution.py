@@ -123,7 +123,7 @@ def find_flink(places: FlinkPlaces) -> FlinkDistribution:
 
 
 def _refuse_other_releases(version: str) -> None:
-    """Raises JvmError for what is no release of Flink that can be fetched, before anything is."""
+    """Raises JvmError before it fetches anything, if the version is not a release of Flink that can be fetched."""
     if _RELEASE.fullmatch(version) is None:
         raise JvmError(
             f"{version!r} is not a release of Flink, which has three numbers, such as 1.20.1.",

@@ -156,7 +156,8 @@ def _is_of_another_kind(program: Program, failure: Failure) -> bool:
 
 
 def _with_variables(failure: Failure, missed: Mapping[str, JavaFrame]) -> Failure:
-    """A failure with the variables of the environment that the program asked for in vain, those that it tells of alone."""
+    """A failure with the missing environment variables that the program asked for; only those that its message names, if it
+    names any."""
     named = {name: frame for name, frame in missed.items() if re.search(rf"\b{re.escape(name)}\b", failure.message)}
     told = named or missed
     if not told:

@@ -67,7 +67,7 @@ _ALONE = (
 class FlinkJobs(Struct, frozen=True, kw_only=True):
     """The jobs of a program as Flink built them, and the results of the restores into them, in order.
 
-    ``notes`` are what is to be said of how they were made.
+    ``notes`` are remarks on how they were made.
     """
 
     plans: tuple[Plan | Refused, ...]
@@ -156,7 +156,7 @@ class FlinkLoading:
         return with_project(failure, lack, missed, self._given.path, self._given.root or None)
 
     def _behind_last_job(self, failure: Failure | None, outcome: JvmOutcome) -> tuple[str, ...]:
-        """What is to be said of a program that fails when its jobs are submitted, as it would with PyFlink; empty for others.
+        """The note on a program that fails when its jobs are submitted, as it would with PyFlink; empty for others.
 
         The same holds if it uses something that this version's PyFlink lacks, or executes an empty environment: up to that line
         it runs as in reality.

@@ -174,7 +174,7 @@ class MadeUp:
         return made
 
     def _of_class(self, cls: Java, given: tuple[Java, ...], depth: int) -> Java:
-        """A value of a class, or of one below it; ``given`` is what stands in angle brackets behind it."""
+        """A value of a class, or of one below it; ``given`` are its type arguments."""
         name = str(cls.getName())
         if (found := self._of_library(cls, name, given, depth)) is not None:
             return found

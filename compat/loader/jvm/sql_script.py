@@ -124,7 +124,7 @@ def is_settings_list(text: str) -> bool:
 
 
 class PlanStatement:
-    """``COMPILE PLAN``, ``COMPILE AND EXECUTE PLAN`` or ``EXECUTE PLAN``: the plan's file, and what is to be done with it."""
+    """``COMPILE PLAN``, ``COMPILE AND EXECUTE PLAN`` or ``EXECUTE PLAN``: the plan's file, and its use."""
 
     def __init__(self, path: str, statement: str | None, execute: bool, keep: bool) -> None:
         self.path, self.statement, self.execute, self.keep = path, statement, execute, keep

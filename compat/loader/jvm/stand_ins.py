@@ -36,7 +36,7 @@ _OF_STREAM = {
 
 
 class StandIn(Struct, frozen=True, kw_only=True):
-    """A program with what stands in for what it lacked: what is to be said of that, and what its plans assume."""
+    """A program with stand-ins for its missing inputs, the notes about them, and the assumptions of its plans."""
 
     program: JarProgram
     note: str

@@ -62,7 +62,7 @@ async def index(request: Request) -> Response:
 
 
 def _wanted(request: Request) -> Wanted:
-    """The jobs that the query asks for; what is no verdict and no order asks for nothing."""
+    """The jobs that the query asks for; anything but a verdict or an order is ignored."""
     given = request.query_params
     verdict, order = given.get("verdict", ""), given.get("sort", "")
     return Wanted(
@@ -120,7 +120,7 @@ async def job(request: Request) -> Response:
 
 
 def _wanted_versions(request: Request) -> WantedVersions:
-    """The versions that the query asks for; what is no standing and no order asks for nothing."""
+    """The versions that the query asks for; anything but a standing or an order is ignored."""
     given = request.query_params
     standing, order = given.get("promoted", ""), given.get("sort", "")
     return WantedVersions(

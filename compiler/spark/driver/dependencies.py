@@ -100,8 +100,8 @@ class Dependencies(Struct, frozen=True, kw_only=True):
 
 
 def placed(lay_out: Callable[[Path], Shipped], folder: Place) -> Shipped:
-    """What ``lay_out`` lays out in a folder of this machine, where all machines of the job see it: in ``folder``, be it on this
-    machine's file system or not. Raises StoreError.
+    """Put the files that ``lay_out`` makes in a folder of this machine into ``folder``, on any storage, where all machines of
+    the job see them. Raises StoreError.
     """
     try:
         return lay_out(Path(folder)) if folder.local else _uploaded(lay_out, folder)

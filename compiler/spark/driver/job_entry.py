@@ -98,7 +98,7 @@ def _known(kind: type[msgspec.Struct], data: dict[str, Any]) -> dict[str, Any]:
 
 
 class ListedJob(JobEntry, frozen=True, kw_only=True):
-    """A job as it is listed, be it of a store or of a cluster.
+    """A job in a list of a store or of a cluster.
 
     ``alive`` says whether its driver runs, ``interrupted`` whether it goes on when its program is run again. A cluster also
     gives the number of ``slots`` that a job holds (0 for none), the number of its ``attempt``, and what it is ``waiting`` for.

@@ -236,7 +236,7 @@ class JobMaster:
                 self._recovery.recover(failure)
 
     def _step(self) -> bool:
-        """Do what is to be done next, an epoch at most; True when the job is over."""
+        """Do the next step, an epoch at most; True when the job is over."""
         job = self.job
         job.pulse.move()
         if job.abandoned:

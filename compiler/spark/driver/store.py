@@ -132,7 +132,7 @@ class JobStore(JobEntries):
         return entry.status in NOT_ENDED and not self._held(entry.job_id)
 
     def _held(self, job_id: str, patient: bool = False) -> bool:
-        """True while a process is the driver of a job, be it that the job has just ended."""
+        """True while a process is the driver of a job, even if the job has just ended."""
         return lease.is_held(self.directory(job_id), patient)
 
     def driver(self, job_id: str) -> int | None:

@@ -150,8 +150,8 @@ class _Translation:
             place = (state.operator_id, row.key_group, row.key)
             if self._reduced.setdefault(place, state.name) != state.name:
                 raise Untranslatable(
-                    "the state of its aggregate is there several times, as PyFlink begins anew at each restore and keeps the "
-                    "old: nothing tells which is the latest"
+                    "the state of its aggregate is there several times, as PyFlink begins anew at each restore and "
+                    "keeps the old: it is unknown which is the latest"
                 )
 
     def _positions(self) -> Iterator[Row]:

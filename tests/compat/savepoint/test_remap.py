@@ -120,7 +120,7 @@ def test_a_savepoint_that_lists_an_operator_twice_is_refused() -> None:
 
 
 def test_a_savepoint_without_names_says_where_they_come_from() -> None:
-    with pytest.raises(RequestError, match=r"Names are told by --names"):
+    with pytest.raises(RequestError, match=r"--names OLD\.py gives names"):
         moves(savepoint((A, "", "")), Names(), ["count=new"])
 
 

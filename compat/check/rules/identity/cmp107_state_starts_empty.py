@@ -1,4 +1,4 @@
-"""Stateful operators of NEW for which OLD has nothing. Those that lost their id are told by CMP102."""
+"""Stateful operators of NEW for which OLD has nothing. CMP102 reports those that lost their id."""
 
 from __future__ import annotations
 

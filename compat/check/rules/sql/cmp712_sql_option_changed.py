@@ -50,7 +50,7 @@ def _of_meaning(check: Check, option: str, before: Mapping[str, str], after: Map
 
 
 def _is_touched(operator: Operator, option: str) -> bool:
-    """True if an operator of a query has an expression whose meaning the option changes, or if nothing tells."""
+    """True if an operator of a query has an expression whose meaning the option changes, or if that is unknown."""
     from compat.check.sql.options import is_touched
 
     if operator.exec_node is None:

@@ -79,7 +79,7 @@ def _level(check: Check) -> Level:
 
 
 def _told_by_flink(check: Check) -> Iterator[Finding]:
-    """States of operators whose states were told by Flink only."""
+    """Dropped states of operators whose states only Flink knows."""
     for pair, answer in restores.answered(check):
         for state in answer.missing if pair.old.states is None else ():
             yield check.finding(

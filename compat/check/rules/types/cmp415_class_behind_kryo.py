@@ -116,7 +116,7 @@ def _sentence(text: str) -> str:
 
 
 def _not_told(check: Check, pair: Pair, state: State, refused: Sequence[str]) -> Iterator[Finding]:
-    """States of a savepoint, of which it is not known what their classes were; ``refused`` are told by another rule."""
+    """States of a savepoint whose former classes are unknown; another rule reports those in ``refused``."""
     names = [short(one.name) for one in state.classes if one.writer in _BY_PLACE and state.name not in refused]
     if names:
         yield check.finding(

@@ -91,7 +91,7 @@ class Finder:
         return called
 
     def _refusing(self, module: str, name: str) -> typing.Any:
-        """What stands for a value of a module, the same each time: it has attributes, and refuses to be called."""
+        """The stand-in for a value of a module, the same each time: it has attributes, and refuses to be called."""
         finder = self
         if (known := self._values.get(f"{module}:{name}")) is not None:
             return known

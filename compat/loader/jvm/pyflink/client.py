@@ -341,7 +341,7 @@ def _watch_answers(caught: Caught) -> None:
 
 
 def _watch_environment(where: Where) -> dict[str, typing.Any]:
-    """Note each variable that the program asks for in vain, and has no other value for, with the line."""
+    """Note each missing variable that the program asks for without a default, with the line."""
     missed: dict[str, typing.Any] = {}
 
     class Watched(os._Environ):  # type: ignore[type-arg]

@@ -81,7 +81,7 @@ class Gateway:
 
     @property
     def former(self) -> tuple[str, ...]:
-        """The calls of the last program that PyFlink has no more, and that change nothing."""
+        """The calls of the last program that PyFlink no longer has, and that change nothing."""
         return self._told(client.FORMER, tuple[str, ...]) or ()
 
     @property

@@ -29,9 +29,7 @@ def stored_positions(source: Any, operator: OperatorState, splits: Iterable[Byte
     """The files of a source, from the state of its readers and its enumerator. Raises Untranslatable, SavepointError."""
     pending = enumerator_of(operator)
     if pending is None:
-        raise Untranslatable(
-            "what its enumerator knew is not in the savepoint, so that nothing tells which files were read"
-        )
+        raise Untranslatable("its enumerator's state is not in the savepoint, so it is unknown which files were read")
     return list(positions(source, list(map(read_split, splits)), read_pending(pending)))
 
 

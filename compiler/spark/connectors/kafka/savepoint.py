@@ -46,7 +46,7 @@ def positions(source: Any, splits: Iterable[ByteReader]) -> list[Position]:
             )
         found.append((split, end >= 0 and start >= end))
     if not found and not unread:
-        raise Untranslatable("it has no partitions, so that nothing tells which were read")
+        raise Untranslatable("it has no partitions, so it is unknown which were read")
     if not found and source.settings["starting_offsets"].name != "earliest":
         raise Untranslatable(
             f"it has read nothing yet, and stands at the beginning of {', '.join(sorted(unread))}, where the program does not "

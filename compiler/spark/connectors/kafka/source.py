@@ -24,8 +24,8 @@ _NO_END = 1 << 63
 _FRESH = 0.02
 """Seconds for which the driver takes for granted what the brokers said of the ends of partitions."""
 _FETCHES = ((1_000, 1 << 16, 1_000), (50_000, 1 << 20, 10_000), (_NO_END, 1 << 23, 1_000_000))
-"""Up to so many offsets wanted, so many bytes at once, and so many messages in advance: what is behind the last offset is
-fetched in vain."""
+"""Up to so many offsets wanted, so many bytes at once, and so many messages in advance: messages after the last offset are
+fetched for nothing."""
 _PATIENCE = 60.0
 """Seconds without a record that must be there, until a reader gives up."""
 
