@@ -110,7 +110,7 @@ class SessionEntries:
     def _log_windows(
         self, addresses: _Addresses, windows: list[Bounds], contents: list[Bounds] | None, changes: Changes
     ) -> None:
-        """Add windows that a session has from now on, with those that its contents are under; None for windows that it no longer has."""
+        """Add windows that a session now has, with those that its contents are under; None for windows that are gone."""
         if not windows:
             return
         gone = pa.nulls(len(windows), BYTES)
