@@ -109,7 +109,7 @@ def _gone(pair: Pair, state: State) -> Gap:
 def _either_way(pair: Pair, other: Operator) -> Gap:
     if same_values(pair.old, pair.new) is not False:
         return Gap(
-            f"{pair.old.label} was fed from other sources than {pair.new.label}; {other.label} is fed from "
+            f"{pair.old.label} was fed by other sources or functions than {pair.new.label}; {other.label} is fed by "
             "these now: either the ids changed places, or the inputs did",
             "Give each operator a name, which stays with what feeds it; or let each keep its id.",
             "values",

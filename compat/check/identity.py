@@ -7,7 +7,9 @@ from collections.abc import Iterable, Mapping, Set
 from compat.check.amounts import only_timers
 from compat.check.mapping import BY_GENERATED_ID, Pair, StateMapping
 from compat.check.similarity import (
+    Feed,
     Index,
+    feeds_of,
     only_of_one_sort,
     own_code,
     own_function,
@@ -78,8 +80,8 @@ def find_wrong_hands(mapping: StateMapping, new: Program) -> dict[str, str]:
 
 
 def find_exchanged_values(mapping: StateMapping, new: Program) -> dict[str, Operator]:
-    """Operators whose ids the program set and whose functions were made with other values, or are fed from other sources, by
-    OLD's id: the operator of NEW that is made with OLD's values, or fed from OLD's sources, now.
+    """Operators whose ids the program set and whose functions were made with other values, or are fed by other sources and
+    functions, by OLD's id: the operator of NEW that is made with OLD's values, or fed as OLD's was, now.
 
     Either the ids changed places or these did: only names can show which.
     """
@@ -87,28 +89,27 @@ def find_exchanged_values(mapping: StateMapping, new: Program) -> dict[str, Oper
     for operator in new.operators:
         if values_of(operator):
             made[own_function(operator), values_of(operator)] = operator
-        made[_fed(operator)] = operator
+        made |= {(own_function(operator), values_of(operator), feed): operator for feed in feeds_of(operator)}
     found = {}
     for pair in mapping.stateful_pairs():
-        same = same_values(pair.old, pair.new)
-        if pair.by == BY_GENERATED_ID or (same is not False and _same_feed(pair)):
+        if pair.by == BY_GENERATED_ID:
             continue
-        other = made.get(_fed(pair.old) if same is not False else (own_function(pair.old), values_of(pair.old)))
-        if other is not None and other.id != pair.new.id and not _named_apart(pair, other):
+        kept = own_function(pair.old), values_of(pair.old)
+        others = [made.get(kept)] if same_values(pair.old, pair.new) is False else []
+        others += [made.get((*kept, feed)) for feed in _other_feeds(pair)]
+        other = next((one for one in others if one is not None and one.id != pair.new.id), None)
+        if other is not None and not _named_apart(pair, other):
             found[pair.old.id] = other
     return found
 
 
-def _fed(operator: Operator) -> tuple[object, ...]:
-    """A function with its values, and the sources that feed it."""
-    origins = operator.detail.get("origins")
-    return own_function(operator), values_of(operator), None if origins is None else tuple(origins)
-
-
-def _same_feed(pair: Pair) -> bool:
-    """Whether the same sources feed both, as far as is known."""
-    told = own_function(pair.old), pair.old.detail.get("origins"), pair.new.detail.get("origins")
-    return None in told or own_function(pair.new) != told[0] or told[1] == told[2]
+def _other_feeds(pair: Pair) -> list[Feed]:
+    """What fed OLD's function, where that is known and another one feeds NEW's."""
+    if own_function(pair.old) is None or own_function(pair.old) != own_function(pair.new):
+        return []
+    now = feeds_of(pair.new)
+    known = {what for what, _ in now}
+    return [feed for feed in feeds_of(pair.old) if feed not in now and feed[0] in known]
 
 
 def _named_apart(pair: Pair, other: Operator) -> bool:

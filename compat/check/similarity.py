@@ -47,7 +47,10 @@ _SHARED_FUNCTIONS = frozenset({"same", "<lambda>"})
 _FLINK = "org.apache.flink."
 _FLINKS_SQL = f"{_FLINK}table."
 
-_NAME, _FUNCTION, _STATES, _KIND, _VALUES, _PLACE = 32, 24, 16, 8, 2, 1
+Feed = tuple[str, tuple[str, ...]]
+"""What feeds an operator, and which of the two that are told of it this is."""
+
+_NAME, _FUNCTION, _STATES, _KIND, _VALUES, _PLACE = 32, 24, 16, 8, 4, 1
 
 
 def own_name(operator: Operator) -> str | None:
@@ -92,7 +95,8 @@ def state_names(operator: Operator) -> frozenset[tuple[str, StateKind]]:
 
 def similarity(old: Operator, new: Operator) -> int:
     """How similar two operators are: by name, function, states and kind, in this order of weight; if these are equal,
-    by the function's values, then the key and the sources (of jobs in Java). 0 if they are of different families.
+    by the function's values, then the key and the sources (of jobs in Java), and what feeds it. 0 if they are of different
+    families.
     """
     if family(old) != family(new):
         return 0
@@ -104,7 +108,7 @@ def similarity(old: Operator, new: Operator) -> int:
         + _STATES * _same_states(old, new)
         + _VALUES * (same_values(old, new) is True)
         + _PLACE * _same_key(old, new)
-        + _PLACE * _same_origins(old, new)
+        + _PLACE * len(feeds_of(old) & feeds_of(new))
     )
 
 
@@ -134,9 +138,11 @@ def _same_key(old: Operator, new: Operator) -> bool:
     return any(old.key_selectors) and old.key_selectors == new.key_selectors
 
 
-def _same_origins(old: Operator, new: Operator) -> bool:
-    before = old.detail.get("origins")
-    return before is not None and before == new.detail.get("origins")
+def feeds_of(operator: Operator) -> frozenset[Feed]:
+    """What is known of that which feeds an operator: its sources, and these with the functions in between."""
+    origins, fed = operator.detail.get("origins"), operator.detail.get("fed")
+    known = ("origins", None if origins is None else tuple(origins)), ("fed", None if fed is None else (fed,))
+    return frozenset((what, feed) for what, feed in known if feed is not None)
 
 
 def _same_states(old: Operator, new: Operator) -> bool:

@@ -17,6 +17,7 @@ from compat.compiler.streamgraph.graph import StreamGraph, StreamNode
 from compat.compiler.transformations.kinds import LegacySource, PhysicalTransformation, Source
 from compat.plan.beyond import used_in_functions
 from compat.plan.encode_graphs import execution_graph, job_graph, stream_graph
+from compat.plan.fed import feeds_of, told_in_python
 from compat.plan.python_connectors import connector_of
 from compat.plan.states import Discovery, Opening, call, discover
 from compat.state.model.job import (
@@ -186,6 +187,7 @@ def _operators(compilation: Compilation, encoding: Encoding) -> Iterator[Operato
     vertices = {vertex.id: vertex for vertex in compilation.execution_graph.vertices}
     chained = {operator.node: len(operator.chained_outputs) for vertex in jobs.vertices for operator in vertex.chain}
     bounded = {source.id for source in _sources(compilation) if source.bounded}
+    fed = feeds_of(graph, compilation.hashes, lambda id: told_in_python(graph.nodes[id]))
     for position, (id, hashed) in enumerate(compilation.hashes.items()):
         node = graph.nodes[id]
         vertex = vertices[jobs.vertex_of[id]]
@@ -195,6 +197,7 @@ def _operators(compilation: Compilation, encoding: Encoding) -> Iterator[Operato
         detail["slot_sharing_group"] = node.slot_sharing_group
         detail["own_max_parallelism"] = node.max_parallelism
         detail["inputs_number"] = len(graph.edges_in[id])
+        detail["fed"] = fed[id]
         if id in bounded:
             detail["bounded"] = True
         yield Operator(

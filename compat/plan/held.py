@@ -1,54 +1,124 @@
-"""The attributes in which a Python function holds its states, and how its code uses them."""
+"""The names by which a Python function has its states, and how its code uses them."""
 
 from __future__ import annotations
 
 import hashlib
+import sys
 from collections.abc import Iterable, Iterator, Mapping
 from types import CodeType, FunctionType
 from typing import Any
 
-from compat.plan.methods import methods_of
+from compat.compiler.own_code import is_library, is_our_module
+from compat.plan.methods import closure_of, methods_of
+from compat.state.descriptors import StateDescriptor
 from compat.state.model.behaviour import Holding
 
 _OF_INPUTS = (("process_element1", "map1", "flat_map1"), ("process_element2", "map2", "flat_map2"))
+_DEPTH = 4
+_MOST = 1000
 
 
 def holding_of(function: Any, names: Mapping[int, str]) -> Holding | None:
-    """The states in the attributes of an opened function; ``names`` are their names, by the identity of their
-    stand-ins. None if it holds none in this way.
+    """The states that an opened function has, whose names are ``names`` by the identity of their stand-ins, and those of which
+    it has the descriptors: in attributes and what is in them, or in variables around its methods. None if there are none.
     """
-    fields = {
-        attribute: names[id(value)]
-        for attribute, value in getattr(function, "__dict__", {}).items()
-        if id(value) in names
-    }
-    if not fields:
+    reach = _Reach(names)
+    reach.around(function)
+    reach.within(function)
+    if not reach.fields:
         return None
-    methods = list(methods_of(function))
     return Holding(
-        fields=fields,
-        code=_digest(methods, fields, {}),
-        code_by_state=_digest(methods, fields, fields),
-        inputs=tuple(_inputs(methods, fields)),
+        fields=reach.fields,
+        code=_digest(reach.methods, reach.fields, {}),
+        code_by_state=_digest(reach.methods, reach.fields, reach.fields),
+        inputs=tuple(_inputs(reach.methods, reach.fields)),
     )
+
+
+class _Reach:
+    """What a function can come to without a call: ``fields`` are the names of states by where they are, ``methods`` the code
+    that may use them, the function's own and that of the objects that help it."""
+
+    def __init__(self, names: Mapping[int, str]) -> None:
+        self.fields: dict[str, str] = {}
+        self.methods: list[FunctionType] = []
+        self._names = names
+        self._seen: set[int] = set()
+
+    def around(self, function: Any) -> None:
+        """Look at the variables around the function's methods that these name."""
+        for method in methods_of(function):
+            used = set(_names(method.__code__))
+            around = {**method.__globals__, **closure_of(method)}
+            for name in sorted(used & around.keys()):
+                self._held(name, around[name])
+
+    def within(self, holder: Any, path: str = "", depth: int = 0) -> None:
+        """Look at the attributes of an object, those of the object behind the class's, and at its code."""
+        self.methods += methods_of(holder)
+        for owner in reversed(type(holder).__mro__):
+            for name, value in vars(owner).items():
+                self._held(path + name, value)
+        for name, value in getattr(holder, "__dict__", {}).items():
+            if not self._held(path + name, value):
+                self._inside(path + name, value, depth + 1)
+
+    def _held(self, path: str, value: Any) -> bool:
+        """Whether a value is a state or its descriptor, which is noted."""
+        state = value.name if isinstance(value, StateDescriptor) else self._names.get(id(value))
+        if state is not None:
+            self.fields[path] = state
+        return state is not None
+
+    def _inside(self, path: str, value: Any, depth: int) -> None:
+        """Look into a collection, or an object of a class of the program's."""
+        if depth > _DEPTH or id(value) in self._seen or len(self._seen) > _MOST:
+            return
+        self._seen.add(id(value))
+        if isinstance(value, dict | list | tuple):
+            for key, one in value.items() if isinstance(value, dict) else enumerate(value):
+                if not self._held(f"{path}[{key!r}]", one):
+                    self._inside(f"{path}[{key!r}]", one, depth + 1)
+        elif _is_own(type(value)):
+            self.within(value, f"{path}.", depth)
+
+
+def _is_own(cls: type) -> bool:
+    """Whether a class is one that the program wrote."""
+    if cls.__module__ == "__main__" or is_our_module(cls.__module__):
+        return cls.__module__ == "__main__"
+    path = getattr(sys.modules.get(cls.__module__), "__file__", None)
+    return path is not None and not is_library(path)
+
+
+def _names(code: CodeType) -> Iterator[str]:
+    yield from (*code.co_names, *code.co_freevars)
+    for one in code.co_consts:
+        if isinstance(one, CodeType):
+            yield from _names(one)
 
 
 def _digest(methods: Iterable[FunctionType], fields: Mapping[str, str], renamed: Mapping[str, str]) -> str:
-    """A digest of the methods that do not name a state; attributes count by what ``renamed`` calls them."""
+    """A digest of the methods that do not name a state; attributes count by what ``renamed`` calls them, and places in
+    collections and helping objects, which the code reaches step by step, with it."""
     states = set(fields.values())
     told = sorted(
-        f"{method.__name__} {_text(method.__code__, renamed)}"
+        f"{method.__name__} {text_of(method.__code__, renamed)}"
         for method in methods
         if states.isdisjoint(_texts(method.__code__))
     )
+    told += sorted(f"{place} {state}" for place, state in renamed.items() if not place.isidentifier())
     return hashlib.sha256("\n".join(told).encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
-def _text(code: CodeType, renamed: Mapping[str, str]) -> str:
-    """The code as text, without lines and files."""
-    constants = [_text(one, renamed) if isinstance(one, CodeType) else repr(one) for one in code.co_consts]
-    names = [f"state {renamed[name]}" if name in renamed else name for name in code.co_names]
-    return f"{code.co_code.hex()} {names} {code.co_varnames} {code.co_freevars} {constants}"
+def text_of(code: CodeType, renamed: Mapping[str, str]) -> str:
+    """The code as text, without lines and files; names count by what ``renamed`` calls them."""
+    constants = [text_of(one, renamed) if isinstance(one, CodeType) else repr(one) for one in code.co_consts]
+    names, outer = (
+        [f"state {renamed[name]}" if name in renamed else name for name in some]
+        for some in (code.co_names, code.co_freevars)
+    )
+    return f"{code.co_code.hex()} {names} {code.co_varnames} {outer} {constants}"
 
 
 def _texts(code: CodeType) -> Iterator[str]:

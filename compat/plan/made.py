@@ -5,13 +5,14 @@ from __future__ import annotations
 
 import enum
 import hashlib
+import inspect
 import sys
 from collections.abc import Iterator
-from types import CodeType
+from types import CodeType, FunctionType
 from typing import Any
 
 from compat.compiler.own_code import is_our_module
-from compat.plan.methods import names_used
+from compat.plan.methods import closure_of, names_used
 
 
 def classes_made(function: Any) -> list[str]:
@@ -50,7 +51,7 @@ def classes_written(function: Any) -> dict[str, str]:
     for name in classes_made(function):
         for kept in known[name].__mro__:
             if kept.__module__ == known[name].__module__:
-                found[f"{kept.__module__}:{kept.__name__}"] = _digest(sorted(_written(kept)))
+                found[f"{kept.__module__}:{kept.__name__}"] = digest(sorted(_written(kept)))
     return found
 
 
@@ -111,20 +112,17 @@ def _attributes_set(code: CodeType) -> Iterator[str]:
 
 
 def values_of(function: Any) -> dict[str, str]:
-    """Digests of the plain values that a function object carries, by attribute; of a closure, by the variable's name."""
+    """Digests of the plain values that a function object carries, by attribute; of a closure, by the variable's name; of an
+    argument that has one unless it is given, by the argument's name."""
     held = dict(getattr(function, "__dict__", {}))
-    code = getattr(function, "__code__", None)
-    if code is not None:
-        cells = getattr(function, "__closure__", None) or ()
-        held |= {name: _content(cell) for name, cell in zip(code.co_freevars, cells, strict=False)}
-    return {name: _digest([repr(value)])[:16] for name, value in sorted(held.items()) if _is_plain(value)}
-
-
-def _content(cell: Any) -> Any:
-    try:
-        return cell.cell_contents
-    except ValueError:
-        return None  # is filled later
+    if isinstance(function, FunctionType):
+        held |= closure_of(function)
+        held |= {
+            name: one.default
+            for name, one in inspect.signature(function).parameters.items()
+            if one.default is not one.empty
+        }
+    return {name: digest([repr(value)])[:16] for name, value in sorted(held.items()) if _is_plain(value)}
 
 
 def _is_plain(value: Any) -> bool:
@@ -133,5 +131,6 @@ def _is_plain(value: Any) -> bool:
     return isinstance(value, (str, bytes, int, float, bool, enum.Enum)) and type(value).__repr__ is not object.__repr__
 
 
-def _digest(parts: list[str]) -> str:
+def digest(parts: list[str]) -> str:
+    """A digest of some texts in their order."""
     return hashlib.sha256("\n".join(parts).encode("utf-8", "surrogatepass")).hexdigest()[:32]

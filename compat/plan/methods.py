@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dis
 from collections.abc import Iterator, Set
-from types import CodeType, FunctionType
+from types import CellType, CodeType, FunctionType
 from typing import Any
 
 from compat.compiler.errors import Location
@@ -33,6 +33,19 @@ def places_of(function: Any, attributes: Set[str]) -> Iterator[tuple[str, Locati
         for each in () if attributes.isdisjoint(code.co_names) else dis.get_instructions(code):
             if each.opname in _ATTRIBUTES and each.argval in attributes and each.positions and each.positions.lineno:
                 yield each.argval, Location(code.co_filename, each.positions.lineno)
+
+
+def closure_of(function: FunctionType) -> dict[str, Any]:
+    """The variables of outer functions that a function uses; None stands for one that is filled later."""
+    cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=False)
+    return {name: _content(cell) for name, cell in cells}
+
+
+def _content(cell: CellType) -> Any:
+    try:
+        return cell.cell_contents
+    except ValueError:
+        return None
 
 
 def _codes_of(function: Any) -> Iterator[CodeType]:

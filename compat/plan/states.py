@@ -216,20 +216,19 @@ def _python(node: StreamNode, operator: PythonFunction, opening: Opening | None)
             for descriptor in operator.state_descriptors
         ]
     unknown: str | None = None
-    if operator.function is not None:
-        detail["made_with"] = values_of(operator.function)
+    context = RuntimeContext()
     if keyed:
-        context = RuntimeContext()
         found, unknown = _of_function(operator, key, opening, context)
-        holding = holding_of(operator.function, context.names)
-        if holding is not None:
-            detail["holding"] = holding
         states += found
         if isinstance(operator, ops.Window):
             found, unknown_trigger = _of_trigger(operator, key)
             unknown = unknown or unknown_trigger
             states += [each for each in found if each.name not in {state.name for state in states}]
         states += _built_in_python(operator, key)
+    if operator.function is not None:
+        detail["made_with"] = values_of(operator.function)
+        if (holding := holding_of(operator.function, context.names)) is not None:
+            detail["holding"] = holding
     has_state = keyed or bool(states)
     if any("Pickled" in (state.type or "") for state in states if not state.built_in):
         detail["classes_made"] = classes_made(operator.function)

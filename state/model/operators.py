@@ -51,6 +51,7 @@ Detail = TypedDict(
         "holding": Holding,
         "pattern": Pattern,
         "origins": list[str],
+        "fed": str,
         "recorded": bool,
         "unnamed": bool,
         "finished": str,
@@ -68,7 +69,8 @@ Detail = TypedDict(
     total=False,
 )
 """Facts that only some operators have: a function's class and whether it registers timers, a window's assigner, clock, trigger,
-evictor and lateness in milliseconds, settings of its own, that a source comes to an end. Of an operator in Java: the number
+evictor and lateness in milliseconds, settings of its own, that a source comes to an end, a digest of the sources and
+functions that feed it. Of an operator in Java: the number
 of the input that each of its inputs feeds (0 for the only one), the bounds of an interval join in milliseconds, whether it
 asks for state asynchronously, the fields that hold its states, a pattern of CEP, the names of the sources that it hears of.
 Of an operator of a savepoint: that it was recorded, without a name, how far it had finished, where records were in flight,

@@ -24,6 +24,9 @@ DRAWN = Path(__file__).parents[1] / "golden" / "drawn"
 RIGHT_BY_THEIR_ROWS = {"semianti_1025", "h_cte_twice", "h2_mat_strategy", "h2_on_conflict", "h4_pk_moved"}
 """Pairs in SQL whose state is lost or wrong, and whose few rows behind the savepoint did not show it."""
 
+EITHER_WAY = {"uids_in_loop_swapped", "uids_exchanged hashmap"}
+"""Pairs whose state is lost because uids changed places, or because what feeds them did on purpose: no program tells which."""
+
 
 def records(name: str) -> list[dict[str, Any]]:
     return [json.loads(line) for line in (DRAWN / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()]
@@ -78,7 +81,8 @@ def in_sql(flink: Any, java: Any, wanted: int | None = None) -> Iterator[tuple[s
 def test_programs_of_pyflink(tmp_path: Path) -> None:
     found = {name: kind for name, kind, _ in in_python(tmp_path)}
     assert [name for name, kind in found.items() if kind in ("wrong", "alarm")] == []
-    assert Counter(found.values())["unknown"] <= 2
+    assert {found[name] for name in EITHER_WAY & found.keys()} == {"unknown"}
+    assert Counter(found[name] for name in found.keys() - EITHER_WAY)["unknown"] <= 2
 
 
 def test_a_sample_of_java(flink: Any, java: Any) -> None:
@@ -92,7 +96,8 @@ def test_all_of_java(flink: Any, java: Any) -> None:
     found = {name: kind for name, kind, _ in in_java(flink, java)}
     assert [name for name, kind in found.items() if kind == "wrong"] == []
     assert Counter(found.values())["alarm"] <= 1
-    assert Counter(found.values())["unknown"] <= 12
+    assert {found[name] for name in EITHER_WAY & found.keys()} == {"unknown"}
+    assert Counter(found[name] for name in found.keys() - EITHER_WAY)["unknown"] <= 12
 
 
 @pytest.mark.slow

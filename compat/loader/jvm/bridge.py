@@ -93,6 +93,11 @@ def fields_of(target: Java) -> Iterator[Java]:
         cls = cls.getSuperclass()
 
 
+def is_record(cls: Java) -> bool:
+    """True for a class that is a record of Java; Java 11 has none."""
+    return bool(getattr(cls, "isRecord", lambda: False)())
+
+
 def exists(name: str) -> bool:
     """True for a class below Flink's package that exists in this version."""
     try:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import jpype
 import msgspec
 
-from compat.loader.jvm.bridge import Java, class_name, constant_name, flink, is_a, java, member, members
+from compat.loader.jvm.bridge import Java, class_name, constant_name, flink, is_a, is_record, java, member, members
 from compat.loader.jvm.bytecode import Walk
 from compat.loader.jvm.singletons import (
     SCALA_ENUMERATION,
@@ -62,6 +62,15 @@ def written_by(snapshots: Iterable[Java], values: Values) -> tuple[WrittenClass,
             # A class of it is not at hand, or one of the user's raised.
             written.unknown(class_name(snapshot) or "")
     return written.classes()
+
+
+def makes_records(given: Java, depth: int = 0) -> bool:
+    """Whether a serializer makes records of Java. Flink's for POJOs calls their constructors, which are code of the program,
+    with nothing for what is new (``PojoSerializer``, ``JavaRecordBuilderFactory``).
+    """
+    if is_a(given, _POJO) and is_record(member(given, "clazz")):
+        return True
+    return depth <= _DEPTH and any(makes_records(inner, depth + 1) for inner in _serializers(given))
 
 
 class Written:

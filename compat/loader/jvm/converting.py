@@ -24,6 +24,7 @@ from compat.loader.jvm.bridge import (
     described,
     flink,
     is_a,
+    is_record,
     java,
     member,
     set_member,
@@ -327,7 +328,7 @@ class _Copying:
         if only is not None:
             return partial(_always, only)
         fields = list(self._fields(cls, new))
-        if bool(getattr(new, "isRecord", lambda: False)()):
+        if is_record(new):
             return _record(new, {str(target.getName()): get for target, get in fields})
         make = _maker(new)
 

@@ -1,4 +1,4 @@
-"""The uses of a class's own fields in its code. Nothing here needs a JVM."""
+"""The uses of fields in the code of a class, of its own and of static ones elsewhere. Nothing here needs a JVM."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from compat.loader.jvm.classfile import (
     Method,
 )
 
+_GETSTATIC = 0xB2
 _MADE_UP = "$"
 """The marker of compiler-generated names: ``lambda$open$0``, ``access$000``."""
 
@@ -48,14 +49,28 @@ class FieldUses:
                 todo += [called for member in calls(instruction) if (called := self._own(member)) is not None]
         return found
 
+    def elsewhere(self) -> dict[str, Member]:
+        """The static fields of other classes that the methods read, by their short names."""
+        return {
+            self.name_of(one.field): one.field
+            for method in self.cls.methods
+            for one in _instructions(method)
+            if isinstance(one, FieldUse) and one.opcode == _GETSTATIC and one.field.owner != self.cls.name
+        }
+
+    def name_of(self, field: Member) -> str:
+        """The name of a field, behind that of its class if it is another one's."""
+        return field.name if field.owner == self.cls.name else f"{field.owner.rpartition('/')[2]}.{field.name}"
+
     def text(self, method: Method, renamed: Mapping[str, str]) -> str:
-        """A method's code as text, equal for another build; fields of the class are named as in ``renamed``."""
+        """A method's code as text, equal for another build; fields are named as in ``renamed``."""
         return "\n".join(self._lines(method, renamed, (method.member,)))
 
     def _lines(self, method: Method, renamed: Mapping[str, str], inside: tuple[Member, ...]) -> Iterator[str]:
         for one in _instructions(method):
-            if isinstance(one, FieldUse) and one.field.owner == self.cls.name:
-                yield f"{one.opcode} this.{renamed.get(one.field.name, one.field.name)}"
+            name = self.name_of(one.field) if isinstance(one, FieldUse) else ""
+            if isinstance(one, FieldUse) and (one.field.owner == self.cls.name or name in renamed):
+                yield f"{one.opcode} this.{renamed.get(name, name)}"
                 continue
             called = [member for member in calls(one) if self._is_made_up(member)]
             if not called:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice
 
 import jpype
 
-from compat.loader.jvm.bridge import Java, class_name, fields_of, is_a, member, members
+from compat.loader.jvm.bridge import Java, class_name, fields_of, is_a, java, member, members
 from compat.loader.jvm.descriptors import DESCRIPTOR, name_of
 from compat.loader.jvm.fielduses import FieldUses
 from compat.loader.jvm.harness import keyed_backend
@@ -17,34 +18,86 @@ from compat.state.model.behaviour import Holding
 
 _STATE = ("api.common.state.State", "api.common.state.v2.State")
 _DEPTH = 3
+_MOST = 100
 _OF_INPUT = re.compile(r"(?:processElement|map|flatMap)([12])|process(Broadcast)?Element")
 
 
 def holding_of(operator: Java) -> Holding | None:
-    """The states in the fields of an open operator's function; None if there are none."""
+    """The states in the fields of an open operator's function and in what is in these; None if there are none."""
     if not hasattr(operator, "getUserFunction") or (function := operator.getUserFunction()) is None:
         return None
-    names = _names(operator)
-    fields = {}
-    for field in fields_of(function):
+    reach = _Reach(function.getClass().getClassLoader(), _names(operator))
+    reach.within(function)
+    uses = list(reach.uses())
+    reach.elsewhere(uses)
+    if not reach.fields:
+        return None
+    return Holding(
+        fields=reach.fields,
+        code=_digest(uses, reach.fields, {}),
+        code_by_state=_digest(uses, reach.fields, reach.fields),
+        inputs=tuple(_inputs(uses, reach.fields)),
+    )
+
+
+class _Reach:
+    """What a function can come to without a call: ``fields`` are the names of states by where they are."""
+
+    def __init__(self, loader: Java, names: Mapping[int, str]) -> None:
+        self.fields: dict[str, str] = {}
+        self._loader, self._names = loader, names
+        self._user = classes_of(loader)
+        self._helping: dict[str, None] = {}
+
+    def uses(self) -> Iterator[FieldUses]:
+        """The code that may use the states: the function's, and that of the objects that help it."""
+        for name in self._helping:
+            yield from map(FieldUses, self._user.seen_from(name).line(name))
+
+    def within(self, holder: Java, path: str = "", depth: int = 0) -> None:
+        """Look at the fields of an object of the user's."""
+        name = (class_name(holder) or "").replace(".", "/")
+        if depth and (name in self._helping or not self._user.here(name)):
+            return
+        self._helping[name] = None
+        for field in fields_of(holder):
+            self._look(f"{path}{field.getName()}", field, holder, depth + 1)
+
+    def elsewhere(self, uses: Iterable[FieldUses]) -> None:
+        """Look at the static fields of other classes of the user's that the code reads, by their short names."""
+        for name, field in (each for one in uses for each in one.elsewhere().items()):
+            if self._user.here(field.owner):
+                try:
+                    held = self._loader.loadClass(field.owner.replace("/", ".")).getDeclaredField(field.name)
+                except jpype.JException:
+                    continue  # it is of a class above that one
+                self._look(name, held, None, _DEPTH)
+
+    def _look(self, path: str, field: Java, holder: Java, depth: int) -> None:
         try:
             field.setAccessible(True)
-            held = _state_in(field.get(function), names)
+            self._held(path, field.get(holder), depth)
         except jpype.JException:
-            continue
-        if held is not None:
-            fields[str(field.getName())] = held
-    if not fields:
-        return None
-    name = (class_name(function) or "").replace(".", "/")
-    classes = classes_of(function.getClass().getClassLoader()).seen_from(name)
-    uses = [FieldUses(cls) for cls in classes.line(name)]
-    return Holding(
-        fields=fields,
-        code=_digest(uses, fields, {}),
-        code_by_state=_digest(uses, fields, fields),
-        inputs=tuple(_inputs(uses, fields)),
-    )
+            return  # one of Java's own
+
+    def _held(self, path: str, value: Java, depth: int) -> None:
+        """Note a state or its descriptor; else look into a collection, an array or an object of the user's."""
+        state = _state_in(value, self._names)
+        if state is not None:
+            self.fields[path] = state
+        elif value is not None and depth < _DEPTH:
+            for place, one in _entries(value):
+                self._held(f"{path}[{place}]", one, depth + 1)
+            if isinstance(value, java("java.lang.Object")):
+                self.within(value, f"{path}.", depth)
+
+
+def _entries(value: Java) -> Iterator[tuple[str, Java]]:
+    """What is in a map, by its keys, or in a list or an array of objects, by its places."""
+    if isinstance(value, java("java.util.Map")):
+        yield from ((repr(str(one.getKey())), one.getValue()) for one in islice(value.entrySet(), _MOST))
+    elif isinstance(value, (java("java.util.List"), java("java.lang.Object[]"))):
+        yield from ((str(place), one) for place, one in enumerate(islice(value, _MOST)))
 
 
 def _names(operator: Java) -> dict[int, str]:
@@ -79,7 +132,8 @@ def _identity(value: Java) -> int:
 
 
 def _digest(uses: Iterable[FieldUses], fields: Mapping[str, str], renamed: Mapping[str, str]) -> str:
-    """A digest of the methods that do not name a state; fields count by what ``renamed`` calls them."""
+    """A digest of the methods that do not name a state; fields count by what ``renamed`` calls them, and places in
+    collections and helping objects, which the code reaches step by step, with it."""
     names = set(fields.values())
     told = sorted(
         f"{method.name}{method.descriptor} {one.text(method, renamed)}"
@@ -87,6 +141,7 @@ def _digest(uses: Iterable[FieldUses], fields: Mapping[str, str], renamed: Mappi
         for method in one.cls.methods
         if "$" not in method.name and names.isdisjoint(one.texts(method))
     )
+    told += sorted(f"{place} {state}" for place, state in renamed.items() if not place.isidentifier())
     return digest_of("\n".join(told))
 
 

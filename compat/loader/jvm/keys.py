@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import jpype
 import msgspec
 
-from compat.loader.jvm.bridge import Java, bytes_of, class_name, flink, is_a, java, member
+from compat.loader.jvm.bridge import Java, bytes_of, class_name, flink, is_a, is_record, java, member
 from compat.loader.jvm.bytecode import Classes, Walk
 from compat.loader.jvm.classes import Values, Written, serializers_in
 from compat.loader.jvm.classfile import Member, Method
@@ -217,7 +217,7 @@ def _sample(serializer: Java, number: int, again: bool, depth: int) -> Java:
 def pojo_of(serializer: Java, values: list[Java]) -> Java:
     cls = member(serializer, "clazz")
     fields = list(member(serializer, "fields"))
-    if bool(getattr(cls, "isRecord", lambda: False)()):
+    if is_record(cls):
         by_name = {str(field.getName()): value for field, value in zip(fields, values, strict=True)}
         parts = list(cls.getRecordComponents())
         constructor = cls.getDeclaredConstructor([part.getType() for part in parts])

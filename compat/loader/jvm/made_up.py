@@ -7,7 +7,7 @@ from itertools import count
 
 import jpype
 
-from compat.loader.jvm.bridge import Java, is_a, java, member
+from compat.loader.jvm.bridge import Java, is_a, is_record, java, member
 from compat.loader.jvm.classes import below
 from compat.loader.jvm.keys import NoSample, pojo_of
 
@@ -86,7 +86,7 @@ class MadeUp:
         if made is None:
             raise NoSample
         cls = made.getClass()
-        is_plain = not (_of_java(cls) or cls.isArray() or cls.isEnum() or _is_record(cls))
+        is_plain = not (_of_java(cls) or cls.isArray() or cls.isEnum() or is_record(cls))
         return self._filled(made, {}, depth) if is_plain else self._of_class(cls, (), depth)
 
     def of(self, kind: Java, bound: Bound, depth: int = 0) -> Java:
@@ -184,7 +184,7 @@ class MadeUp:
             return self._array(cls.getComponentType(), cls.getComponentType(), {}, depth)
         if _of_java(cls):
             raise NoSample
-        if _is_record(cls):
+        if is_record(cls):
             return self._record(cls, given, depth)
         if cls.isInterface() or int(cls.getModifiers()) & _ABSTRACT:
             other = next(below(cls), None)
@@ -301,10 +301,6 @@ def _stand_in(cls: Java) -> Java:
 
 def _of_java(cls: Java) -> bool:
     return str(cls.getName()).startswith(("java.", "javax.", "jdk.", "scala.", "kotlin."))
-
-
-def _is_record(cls: Java) -> bool:
-    return bool(getattr(cls, "isRecord", lambda: False)())
 
 
 def _instance(cls: Java) -> Java:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -15,6 +15,7 @@ from compat.loader.jvm.pyflink.plans import python_detail, python_states
 from compat.loader.jvm.queries import of_queries, table_settings
 from compat.plan.encode import settings_of
 from compat.plan.encode_graphs import execution_graph, job_graph, stream_graph
+from compat.plan.fed import feeds_of
 from compat.plan.recorded_states import kept_by_flink, recorded_state
 from compat.plan.shapes import of_snapshot
 from compat.state.flink import StateMeta
@@ -35,13 +36,15 @@ _COLLISION = "Hash collision on user-specified ID"
 class _Around(Struct, frozen=True, kw_only=True):
     """What stands around an operator: the compiled job, and what is known of other nodes, by their ids.
 
-    ``sides`` are the inputs that the taggers of a window join stand for, and ``origins`` the names of the sources that each
-    node gets records from. ``line`` gives a program line's name in reports.
+    ``sides`` are the inputs that the taggers of a window join stand for, ``origins`` the names of the sources that each
+    node gets records from, and ``fed`` digests of these and of the functions in between. ``line`` gives a program line's name
+    in reports.
     """
 
     made: CompiledJob
     sides: dict[int, int]
     origins: dict[int, frozenset[str]]
+    fed: dict[int, str]
     line: Callable[[JavaFrame], SourceLine]
 
 
@@ -63,6 +66,7 @@ def _plan(job: Job, made: CompiledJob, shown: str, show_path: Callable[[str], st
         made=made,
         sides=_sides(job.nodes),
         origins=_origins(nodes, made),
+        fed=feeds_of(made.stream_graph, made.hashes, lambda id: _told(nodes[id])),
         line=lambda frame: _line(frame, show_path),
     )
     lines = tuple(SourceLine(show_path(one.file) if one.file else shown, one.line) for one in job.statements)
@@ -209,6 +213,7 @@ def _detail(node: Node, states: tuple[State, ...], around: _Around) -> Detail:
         detail["input_numbers"] = numbers
     if origins := around.origins[node.id]:
         detail["origins"] = sorted(origins)
+    detail["fed"] = around.fed[node.id]
     detail.update(_window_detail(node.traits.window, states))
     return detail
 
@@ -228,6 +233,13 @@ def _window_detail(window: Window | None, states: tuple[State, ...]) -> Detail:
         "evictor": window.evictor,
         "lateness": window.lateness,
     }
+
+
+def _told(node: Node) -> Iterator[str]:
+    """The code and the values of the user's function in a node, where its code is at hand."""
+    code = node.function
+    if code is not None and code.digest is not None:
+        yield " ".join([node.operator, code.digest, *(f"{one.name} {one.digest}" for one in code.captured)])
 
 
 def _sides(nodes: Iterable[Node]) -> dict[int, int]:

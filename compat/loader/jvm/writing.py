@@ -1,6 +1,7 @@
 """Made-up values of an operator's states, written by the program's own serializers for another version to read.
 
-They are made of states that hold values of the program's own classes in a way that no snapshot of a serializer tells.
+They are made of states that hold values of the program's own classes in a way that no snapshot of a serializer tells, or
+that code of the program makes.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import msgspec
 
 from compat.loader.jvm.asking import raw_serializers
 from compat.loader.jvm.bridge import Java, byte_array, bytes_of, class_name, flink, is_a, member
+from compat.loader.jvm.classes import makes_records
 from compat.loader.jvm.harness import keyed_backend
 from compat.loader.jvm.keys import NoSample
 from compat.loader.jvm.made_up import MadeUp
@@ -31,9 +33,11 @@ Take = Callable[[SampleOf], bytes]
 def samples_of(operator: str, made: Java, states: Iterable[DeclaredState], take: Take) -> Iterator[Sample]:
     """Made-up values of the states of an open operator, whose id is ``operator``, as far as they can be made."""
     for state in states:
-        if state.scope not in _PUT or not state.classes:
+        if state.scope not in _PUT:
             continue
-        put, of = _PUT[state.scope]
+        serializer, put, of = _PUT[state.scope]
+        if not state.classes and not makes_records(serializer(made, state.name)):
+            continue
         try:
             values = tuple(put(made, state.name))
             written = take(of)
@@ -103,10 +107,25 @@ def through(serializer: Java, value: Java) -> tuple[bytes, Java]:
     return written, serializer.deserialize(flink("core.memory.DataInputDeserializer")(byte_array(written)))
 
 
+def _table(made: Java, name: str) -> Java:
+    return member(keyed_backend(made), "registeredKVStates").get(name)
+
+
+def _list(made: Java, name: str) -> Java:
+    return member(made.getOperatorStateBackend(), "registeredOperatorStates").get(name)
+
+
+def _of_table(made: Java, name: str) -> Java:
+    return _table(made, name).getMetaInfo().getStateSerializer()
+
+
+def _of_list(made: Java, name: str) -> Java:
+    return _list(made, name).getStateMetaInfo().getPartitionStateSerializer()
+
+
 def _keyed(made: Java, name: str) -> Iterator[SampleValue]:
     """Put values into a keyed state on the heap, each for a key of its own."""
-    backend = keyed_backend(made)
-    table = member(backend, "registeredKVStates").get(name)
+    backend, table = keyed_backend(made), _table(made, name)
     for seed in _SEEDS:
         makes = MadeUp(seed)
         key = makes.by(backend.getKeySerializer())
@@ -126,8 +145,7 @@ def _namespace(serializer: Java, makes: MadeUp) -> Java:
 
 def _listed(made: Java, name: str) -> Iterator[SampleValue]:
     """Put values into a list of operator state, in place of those that the function put there itself."""
-    state = member(made.getOperatorStateBackend(), "registeredOperatorStates").get(name)
-    serializer = state.getStateMetaInfo().getPartitionStateSerializer()
+    state, serializer = _list(made, name), _of_list(made, name)
     state.clear()
     for seed in _SEEDS:
         makes = MadeUp(seed)
@@ -140,13 +158,12 @@ def _listed(made: Java, name: str) -> Iterator[SampleValue]:
 def _emptied(made: Java, state: DeclaredState) -> None:
     """Take the values out again."""
     if state.scope != "keyed":
-        member(made.getOperatorStateBackend(), "registeredOperatorStates").get(state.name).clear()
+        _list(made, state.name).clear()
         return
-    backend = keyed_backend(made)
-    table = member(backend, "registeredKVStates").get(state.name)
+    backend, table = keyed_backend(made), _table(made, state.name)
     for entry in list(table):
         backend.setCurrentKey(entry.getKey())
         table.remove(entry.getNamespace())
 
 
-_PUT = {"keyed": (_keyed, SampleOf.KEYED), "operator": (_listed, SampleOf.OPERATOR)}
+_PUT = {"keyed": (_of_table, _keyed, SampleOf.KEYED), "operator": (_of_list, _listed, SampleOf.OPERATOR)}

@@ -416,6 +416,29 @@ def made(place: int, name: str, limit: str, **more: object) -> Operator:
     return at(place, name, detail={"function": "m.Count", "made_with": {"limit": limit}}, **more)
 
 
+def fed(place: int, uid: str | None, feed: str | None, function: str = "m.Count") -> Operator:
+    return at(place, "Map", uid=uid, detail={"function": function} | ({} if feed is None else {"fed": feed}))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "found"),
+    [
+        ([fed(1, "u", "a"), fed(2, "v", "b")], [fed(1, "u", "b"), fed(2, "v", "a")], {"1": "2", "2": "1"}),
+        ([fed(1, "u", "a"), fed(2, "v", "b")], [fed(1, "u", "a"), fed(2, "v", "b")], {}),
+        ([fed(1, "u", "a"), fed(2, "v", "b")], [fed(1, "u", "c"), fed(2, "v", "d")], {}),
+        ([fed(1, "u", "a"), fed(2, "v", "b")], [fed(1, "u", None), fed(2, "v", "a")], {}),
+        ([fed(1, "u", None), fed(2, "v", "b")], [fed(1, "u", "b"), fed(2, "v", "a")], {"2": "1"}),
+        ([fed(1, "u", "a")], [fed(1, "u", "b"), fed(2, "v", "a", "m.Other")], {}),
+        ([fed(1, "u", "a")], [fed(1, "u", "b", "m.Other"), fed(2, "v", "a")], {}),
+        ([fed(1, None, "a")], [fed(1, None, "b"), fed(2, "v", "a")], {}),
+    ],
+)  # fmt: skip
+def test_feeds_that_changed_places(old: list[Operator], new: list[Operator], found: dict[str, str]) -> None:
+    before, after = program("old", *old), program("new", *new)
+    exchanged = find_exchanged_values(map_state(before, after), after)
+    assert {id[0]: one.id[0] for id, one in exchanged.items()} == found
+
+
 @pytest.mark.parametrize(
     ("old", "new", "found"),
     [

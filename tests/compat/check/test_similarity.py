@@ -93,7 +93,7 @@ def test_only_the_states_of_the_program_are_named() -> None:
     assert state_names(op(states=None)) == frozenset()
 
 
-KIND, NAME, FUNCTION, STATES, VALUES, PLACE = 8, 32, 24, 16, 2, 1
+KIND, NAME, FUNCTION, STATES, VALUES, PLACE = 8, 32, 24, 16, 4, 1
 PLAIN: dict[str, Any] = {"states": (N,)}
 
 
@@ -119,6 +119,13 @@ PLAIN: dict[str, Any] = {"states": (N,)}
         ({"detail": {"origins": ["s"]}}, {"detail": {"origins": ["s"]}}, KIND + STATES + PLACE),
         ({"detail": {"origins": ["s"]}}, {"detail": {"origins": ["t"]}}, KIND + STATES),
         ({"detail": {"origins": ["s"]}}, {}, KIND + STATES),
+        ({"detail": {"fed": "1"}}, {"detail": {"fed": "1"}}, KIND + STATES + PLACE),
+        ({"detail": {"fed": "1"}}, {"detail": {"fed": "2"}}, KIND + STATES),
+        (
+            {"detail": {"origins": ["s"], "fed": "1"}},
+            {"detail": {"origins": ["s"], "fed": "1"}},
+            KIND + STATES + 2 * PLACE,
+        ),
     ],
 )
 def test_what_speaks_for_one_operator_is_weighed(old: dict[str, Any], new: dict[str, Any], weight: int) -> None:
