@@ -48,7 +48,7 @@ _FLINK = "org.apache.flink."
 _FLINKS_SQL = f"{_FLINK}table."
 
 Feed = tuple[str, tuple[str, ...]]
-"""What feeds an operator, and which of the two that are told of it this is."""
+"""What feeds an operator: the kind of what is known, and that."""
 
 _NAME, _FUNCTION, _STATES, _KIND, _VALUES, _PLACE = 32, 24, 16, 8, 4, 1
 
