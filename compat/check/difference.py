@@ -85,7 +85,8 @@ def _operator(operator: Operator) -> dict[str, Any]:
         "position": operator.position,
         "chained_outputs": operator.chained_outputs,
         "inputs": len(operator.inputs),
-        "detail": dict(operator.detail),
+        # What feeds it is the change of another operator.
+        "detail": {name: value for name, value in operator.detail.items() if name != "fed"},
     }
     if operator.states is not None:
         facts["states"] = {_state_name(state, operator.states): _state(state) for state in operator.states}

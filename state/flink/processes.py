@@ -97,7 +97,7 @@ class _Worker(Generic[Task, Result]):
 def _work(work: Callable[[Task], Result], tasks: Sequence[Task], answers: Connection) -> None:
     """The process: an interrupt of the terminal is the parent's to handle, and what ends it lets it end its own children."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
+    signal.signal(signal.SIGTERM, _leave)
     threading.Thread(target=_end_with_parent, daemon=True).start()
     for task in tasks:
         answer: Result | _Failed
@@ -107,6 +107,12 @@ def _work(work: Callable[[Task], Result], tasks: Sequence[Task], answers: Connec
             answer = _Failed(error)
         with suppress(BrokenPipeError):
             answers.send(answer)
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+
+
+def _leave(number: int, _: object) -> None:
+    signal.signal(number, signal.SIG_IGN)  # what ends its children now is not interrupted
+    sys.exit(128 + number)
 
 
 def _end_with_parent() -> None:

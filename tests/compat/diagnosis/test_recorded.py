@@ -26,7 +26,8 @@ CUT = re.compile(
 )
 """The record was cut before Python's traceback came to its point, or there is no text at all."""
 OF_ANY_PROGRAM = re.compile(
-    r"(?:IndexOutOfBounds|ClassNotFound|EOF|ClassCast|NoSuchElement|DateTime|IO)Exception: |<class 'TypeError'>: "
+    r"(?:IndexOutOfBounds|ClassNotFound|EOF|ClassCast|NoSuchElement|DateTime|IO)Exception: |<class 'TypeError'>: |"
+    r"NullPointerException$|IllegalArgumentException: c$"
 )
 """What any program throws: only the exceptions and stack traces around it, which these records do not have, say more."""
 

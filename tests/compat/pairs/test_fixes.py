@@ -23,7 +23,7 @@ REPAIRED = {
     "uid_changed": 1,
     "uid_twice": 1,
     "user_hash_no_hash": 1,
-    "states_of_two_operators_under_one": 1,
+    "states_of_two_operators_under_one": 2,
     "max_parallelism_set": 1,
 }
 """The pairs whose errors all have a safe edit, with the number of lines that it changes."""
