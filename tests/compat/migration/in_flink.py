@@ -21,6 +21,7 @@ from msgspec.structs import replace
 from compat.check.findings import Report, Verdict
 from compat.comparison import Comparison, compare
 from compat.loader.inputs import FlinkJars, LoadOptions
+from compat.loader.jvm.messages import NativeBackend
 from compat.loader.jvm.warm import WarmJvms
 from compat.migration.migrating import Migrated, Migration, migrate
 from compat.migration.proposing import Proposal
@@ -168,7 +169,9 @@ ANSWERS: dict[str, tuple[Step, ...]] = {
 """What a person has to say: what fields become and begin with, the key of what becomes an entry of a map."""
 
 
-def migrated(pair: Mapping[str, Any], out: str, jvms: WarmJvms) -> tuple[Recipe, Migrated] | None:
+def migrated(
+    pair: Mapping[str, Any], out: str, jvms: WarmJvms, native: NativeBackend | None = None
+) -> tuple[Recipe, Migrated] | None:
     """The savepoint of a pair's old version, migrated by what the check proposes; None where nothing is to be mended."""
     saved = savepoint_of(pair)
     old = str(folder_of(pair, before(pair)) / ("old.sql" if is_query(pair) else "old.jar"))
@@ -189,6 +192,7 @@ def migrated(pair: Mapping[str, Any], out: str, jvms: WarmJvms) -> tuple[Recipe,
             check=check,
             old=old,
             old_flink=FlinkJars(version=before(pair), classpath=libraries_of(pair)),
+            native=native,
             allow_unknown=True,
         )
         try:
