@@ -242,10 +242,10 @@ def _states(done: Migrated, options: dict[str, Any]) -> Iterator[str]:
             yield f"{labels[id]}: keys dropped, with {_counted(gone)}"
     for key, number in done.tally.merged.items():
         yield f"{labels[key.operator]}: {key.name} merged, {_counted(number)} into others"
-    if done.natively is not None:
-        yield f"keyed state in the format of {options['native']}, {_counted(done.natively)}"
+    if options["native"] is not None:
+        yield f"keyed state in the format of {options['native']}, {_counted(done.by_flink)}"
     elif transfer.canonical:
-        written = sum(number for key, number in done.entries.items() if key.keyed)
+        written = done.by_flink + sum(number for key, number in done.entries.items() if key.keyed)
         yield f"keyed state in the canonical format, {_counted(written)} written anew"
     for name, now in transfer.types.classes.items():
         yield f"class {name} -> {now}"

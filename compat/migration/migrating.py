@@ -18,7 +18,7 @@ from compat.comparison import Comparison, Outcomes, compare
 from compat.loader.inputs import FlinkJars, Input, InputKind
 from compat.loader.jvm.warm import WarmJvms
 from compat.migration.functions import Functions
-from compat.migration.native import require_native, write_native
+from compat.migration.keyed_forms import for_classes, require_flink, write_keyed
 from compat.migration.new_job import NewJob, Writer, new_job
 from compat.migration.other_kryo import told_apart
 from compat.migration.recipe import Recipe
@@ -68,8 +68,8 @@ class Migrated(Struct, frozen=True):
     """The result: the resolved recipe, the fate of the entries of each state, the metadata, the outcomes of the check.
 
     ``digest`` is that of OUT's metadata. ``open`` are accounts of the ledger that the recipe does not cover and that
-    NEW does not restore. ``passed`` says that there are none, ``kept`` that OUT exists. ``natively`` is how many entries
-    were written in a backend's own format, if that was asked for.
+    NEW does not restore. ``passed`` says that there are none, ``kept`` that OUT exists. ``by_flink`` is how many entries
+    NEW's Flink wrote in the form that was asked for.
     """
 
     resolved: Resolved
@@ -80,7 +80,7 @@ class Migrated(Struct, frozen=True):
     open: tuple[Account, ...]
     passed: bool
     kept: bool
-    natively: int | None = None
+    by_flink: int = 0
 
     @property
     def entries(self) -> Mapping[StateKey, int]:
@@ -96,16 +96,19 @@ def migrate(migration: Migration, jvms: WarmJvms | None = None, watch: Watch = u
     """
     with ExitStack() as stack:
         jvms = jvms or stack.enter_context(WarmJvms())
-        new = _new_job(migration, jvms, stack)
+        in_form = migration.canonical or migration.native is not None
+        for_flink = for_classes(migration.draft.savepoint) if in_form else frozenset()
+        new = _new_job(migration, bool(for_flink), jvms, stack)
         functions = Functions(migration.check.load, stack)
         resolved = resolve(migration.recipe, migration.draft.savepoint, migration.names, functions, new)
-        canonical = migration.canonical or migration.native is not None
-        resolved = replace(resolved, transfer=replace(resolved.transfer, canonical=canonical))
+        by_flink = for_flink if new is not None and new.classes is not None else frozenset()
+        resolved = replace(resolved, transfer=replace(resolved.transfer, canonical=in_form, by_flink=by_flink))
         making = stack.enter_context(unfinished_at(migration.check.old))
         written, made = _write(migration, resolved.transfer, new, making, watch)
-        natively = None
-        if migration.native is not None and new is not None:
-            natively = write_native(making.metadata, migration.native, new)
+        entries = 0
+        if new is not None and (by_flink or migration.native is not None):
+            ids = (resolved.transfer.id_of(id) for id in by_flink - resolved.transfer.dropped)
+            entries = write_keyed(making.metadata, tuple(ids), migration.native, new)
         names = told_after(migration.names, resolved.transfer, None if new is None else new.program)
         check = replace(migration.check, rewritten=rewritten(resolved.transfer), moving=None)
         outcomes = compare(_of(check, making.metadata, names), jvms=jvms)
@@ -114,18 +117,18 @@ def migrate(migration: Migration, jvms: WarmJvms | None = None, watch: Watch = u
         digest = read_metadata(making.metadata).digest
         if kept := passed and migration.keep:
             making.finish()
-        return Migrated(resolved, written.tally, made, digest, outcomes, still, passed, kept, natively)
+        return Migrated(resolved, written.tally, made, digest, outcomes, still, passed, kept, entries)
 
 
-def _new_job(migration: Migration, jvms: WarmJvms, stack: ExitStack) -> NewJob | None:
-    """The job whose classes write values, or whose state backend writes all; None if neither is needed."""
-    if not migration.recipe.converts and migration.native is None:
+def _new_job(migration: Migration, for_flink: bool, jvms: WarmJvms, stack: ExitStack) -> NewJob | None:
+    """The job whose classes write values, or whose Flink writes state ``for_flink``; None if neither is needed."""
+    if not (migration.recipe.converts or for_flink or migration.native is not None):
         return None
     savepoint = migration.draft.savepoint
     wrote = Writer(migration.old, migration.old_flink, savepoint.format_version)
     new = new_job(migration.check, migration.recipe, wrote, jvms, stack)
-    if migration.native is not None:
-        require_native(savepoint, new)
+    if migration.native is not None or (for_flink and new.classes is not None):
+        require_flink(savepoint, new)
     return new
 
 

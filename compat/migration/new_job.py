@@ -32,7 +32,7 @@ from compat.state.model.job import Plan, Refused
 if TYPE_CHECKING:
     from compat.loader.jvm.distribution import FlinkDistribution
     from compat.loader.jvm.loading import FlinkLoading
-    from compat.loader.jvm.messages import Convert, Converted, NativeBackend
+    from compat.loader.jvm.messages import Convert, Converted, KeyedForm
 
 _BYTES_A_SECOND = 1 << 20
 """How much state a backend writes at the least: it gets that much time."""
@@ -156,17 +156,17 @@ class FlinkClasses(Classes):
 
         return list(self._asked(Convert(job=self._job, new=serializer, hashes=True, values=tuple(keys))).hashes)
 
-    def write_native(self, metadata: str, operator: str, backend: NativeBackend, size: int) -> None:
+    def write_keyed(self, metadata: str, operator: str, form: KeyedForm, size: int) -> None:
         """Have a state backend of NEW's Flink write the keyed state of an operator. Raises RequestError."""
-        from compat.loader.jvm.messages import WriteNative
+        from compat.loader.jvm.messages import WriteKeyed
 
         seconds = size / _BYTES_A_SECOND
-        asked = WriteNative(job=self._job, metadata=metadata, operator=operator, backend=backend, seconds=seconds)
-        answer = self._loading.write_native(asked)
+        asked = WriteKeyed(job=self._job, metadata=metadata, operator=operator, form=form, seconds=seconds)
+        answer = self._loading.write_keyed(asked)
         if answer is None:
-            raise RequestError("Flink did not write the state natively: its JVM ended, or took longer than --timeout.")
+            raise RequestError("Flink did not write the state anew: its JVM ended, or took longer than --timeout.")
         if answer.failure:
-            raise RequestError(f"Flink did not write the state natively: {answer.failure}")
+            raise RequestError(f"Flink did not write the state anew: {answer.failure}")
 
     def _asked(self, asked: Convert) -> Converted:
         answer = self._loading.convert(asked)

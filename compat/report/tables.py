@@ -1,4 +1,4 @@
-"""The tables of a complete report: what becomes of states, what was assumed, what was restored here."""
+"""The tables of a complete report: where state goes, what was assumed, what was restored here."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ MOST_ROWS = 100
 
 
 def write_mapping(page: Page, report: Report) -> None:
-    """The operators of OLD, what becomes of their state, and who has it in NEW."""
+    """The operators of OLD, where their state goes, and why."""
     rows = list(report.mapping)
     left_out = 0
     if len(rows) > MOST_ROWS:

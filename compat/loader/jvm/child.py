@@ -25,6 +25,7 @@ from compat.loader.jvm.converting import Converters
 from compat.loader.jvm.environments import Environments
 from compat.loader.jvm.harness import OperatorFailed
 from compat.loader.jvm.jobs import NoStreamGraph, build_job
+from compat.loader.jvm.keyed_forms import write_keyed
 from compat.loader.jvm.libraries import own_frames
 from compat.loader.jvm.messages import (
     PRINTED,
@@ -45,10 +46,9 @@ from compat.loader.jvm.messages import (
     SqlScript,
     Stuck,
     Submitted,
-    WriteNative,
+    WriteKeyed,
     Wrote,
 )
-from compat.loader.jvm.native import write_native
 from compat.loader.jvm.node_numbers import restart_numbers_of_tables
 from compat.loader.jvm.program import call_of, crash_of, packaged
 from compat.loader.jvm.pyflink.gateway import Gateway
@@ -328,13 +328,13 @@ def _converted(command: Convert, built: list[Built], converters: Converters) -> 
         return Converted(failure=_unexpected(error, job.flink))
 
 
-def _wrote(command: WriteNative, built: list[Built]) -> Wrote:
+def _wrote(command: WriteKeyed, built: list[Built]) -> Wrote:
     """Write state in a backend's own format; gives its answer."""
     if command.job >= len(built):
         return Wrote(failure="there is no such job")
     job = built[command.job]
     try:
-        write_native(command, job)
+        write_keyed(command, job)
     except OperatorFailed as error:
         return Wrote(failure=str(error))
     except jpype.JException as error:
@@ -368,7 +368,7 @@ def main(arguments: list[str]) -> None:
                 answer = _restored(command, built)
             case Convert():
                 answer = _converted(command, built, converters)
-            case WriteNative():
+            case WriteKeyed():
                 answer = _wrote(command, built)
             case Build() if isinstance(place, Crash):
                 answer = Ended(crash=place)

@@ -42,7 +42,7 @@ from compat.loader.jvm.messages import (
     Restore,
     Restored,
     SqlScript,
-    WriteNative,
+    WriteKeyed,
     Wrote,
 )
 from compat.loader.jvm.plans import plan_of, refused_by, refused_of
@@ -123,9 +123,9 @@ class FlinkLoading:
         """
         return self._building.convert(wanted)
 
-    def write_native(self, wanted: WriteNative) -> Wrote | None:
+    def write_keyed(self, wanted: WriteKeyed) -> Wrote | None:
         """Have state of a savepoint written by a backend, under the same conditions as :meth:`convert`."""
-        return self._building.write_native(wanted)
+        return self._building.write_keyed(wanted)
 
     def finish(self, side: Side | None = None) -> FlinkJobs:
         """The plans, and the answers to the restores. Raises InputError."""

@@ -380,6 +380,7 @@ class Ended(Struct, frozen=True, kw_only=True, tag="ended"):
 
 Backend = Literal["hashmap", "rocksdb", "any"]
 NativeBackend = Literal["hashmap", "rocksdb"]
+KeyedForm = Literal["canonical", "hashmap", "rocksdb"]
 Moment = Literal["restore", "first-read", "checkpoint", "moved", "unfit"]
 Resolved = Literal["as-is", "reconfigured", "after-migration", "incompatible", "failed", "other-kryo"]
 
@@ -513,7 +514,7 @@ class Converted(Struct, frozen=True, kw_only=True, tag="converted"):
 
 
 class Wrote(Struct, frozen=True, kw_only=True, tag="wrote"):
-    """The answer to :class:`WriteNative`; ``failure`` is what Flink said if it did not write."""
+    """The answer to :class:`WriteKeyed`; ``failure`` is what Flink said if it did not write."""
 
     failure: str = ""
 
@@ -648,18 +649,18 @@ class Convert(Struct, frozen=True, kw_only=True, tag="convert"):
     values: tuple[bytes, ...] = ()
 
 
-class WriteNative(Struct, frozen=True, kw_only=True, tag="write-native"):
-    """A task of the child: write the keyed state of an operator of a savepoint as a backend's own format has it.
+class WriteKeyed(Struct, frozen=True, kw_only=True, tag="write-keyed"):
+    """A task of the child: write the keyed state of an operator of a savepoint in the canonical form, or a backend's own.
 
     ``metadata`` is the file with the savepoint's metadata, which is changed; its state comes into the folder of that file.
-    The operator of the job with this id restores it on ``backend``, which may take ``seconds`` longer than a program.
+    The operator of the job with this id restores it, which may take ``seconds`` longer than a program.
     """
 
     job: int = 0
     metadata: str
     operator: str
-    backend: NativeBackend
+    form: KeyedForm
     seconds: float = 0.0
 
 
-Command = Build | Restore | Convert | WriteNative
+Command = Build | Restore | Convert | WriteKeyed

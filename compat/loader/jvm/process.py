@@ -38,7 +38,7 @@ from compat.loader.jvm.messages import (
     Restored,
     Stuck,
     Submitted,
-    WriteNative,
+    WriteKeyed,
     Wrote,
 )
 from compat.loader.process import MAX_RESULT
@@ -119,12 +119,12 @@ class Building:
         answer = self._answer(wanted)
         return answer if isinstance(answer, Converted) else None
 
-    def write_native(self, wanted: WriteNative) -> Wrote | None:
+    def write_keyed(self, wanted: WriteKeyed) -> Wrote | None:
         """Have state of a savepoint written by a backend, and wait for it; None if the JVM ended, or its time was up."""
         answer = self._answer(wanted)
         return answer if isinstance(answer, Wrote) else None
 
-    def _answer(self, wanted: Convert | WriteNative) -> Converted | Wrote | None:
+    def _answer(self, wanted: Convert | WriteKeyed) -> Converted | Wrote | None:
         assert self.number == self.jvm.builds
         self.jvm._tell(wanted, self)
         self.jvm._wait(self)
@@ -257,7 +257,7 @@ class JvmProcess:
         seconds = self.setup.options.timeout + _MARGIN
         if isinstance(command, Restore) and command.limit is not None:
             seconds += command.limit.seconds
-        elif isinstance(command, WriteNative):
+        elif isinstance(command, WriteKeyed):
             seconds += command.seconds
         with self._changed:
             if not self._asked:

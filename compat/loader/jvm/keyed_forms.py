@@ -1,4 +1,4 @@
-"""Writes keyed state in the own format of a state backend: that restores it, and takes a native savepoint of it."""
+"""Writes keyed state in another format: a state backend restores it, and takes a native or a canonical savepoint of it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from compat.loader.jvm.backends import backend_of
 from compat.loader.jvm.bridge import Java, flink, java
 from compat.loader.jvm.graphs import Configured
 from compat.loader.jvm.harness import Bounds, Subtask, bounded, harness, keyed_backend, open_operator, operator_of
-from compat.loader.jvm.messages import WriteNative
+from compat.loader.jvm.messages import KeyedForm, WriteKeyed
 from compat.loader.jvm.restore import Built
 
 _CHECKPOINT = 1
@@ -15,16 +15,19 @@ _IN_PLACE = 20 << 10
 _BUFFER = 1 << 20
 
 
-def write_native(command: WriteNative, built: Built) -> None:
-    """Write the keyed state of an operator natively, subtask by subtask, and the metadata that refers to it.
+def write_keyed(command: WriteKeyed, built: Built) -> None:
+    """Write the keyed state of an operator anew, subtask by subtask, and the metadata that refers to it.
 
-    Raises OperatorFailed, and Flink's exceptions for metadata that it does not read.
+    An operator that the job does not have keeps its form. Raises OperatorFailed, and Flink's exceptions for metadata that it
+    does not read.
     """
     metadata = _load(command.metadata, built.loader)
     state = next(
         one for one in metadata.getOperatorStates() if str(one.getOperatorID().toHexString()) == command.operator
     )
-    operator = next(one for one in built.operators if command.operator in built.ids[one.node])
+    operator = next((one for one in built.operators if command.operator in built.ids[one.node]), None)
+    if operator is None:
+        return
     bounds = Bounds(loader=built.loader, timeout=built.timeout + command.seconds)
     for index in sorted(map(int, state.getSubtaskStates().keySet())):
         subtask = state.getState(index)
@@ -38,21 +41,22 @@ def write_native(command: WriteNative, built: Built) -> None:
             "Writing the state",
         )
         state.putState(index, subtask.toBuilder().setManagedKeyedState(_only(written)).build())
-    _store(_as_native(metadata), command.metadata)
+    _store(_as_savepoint(metadata, command.form), command.metadata)
 
 
 def _written(
-    operator: Configured, subtask: Java, max_parallelism: int, place: Subtask, command: WriteNative, loader: Java
+    operator: Configured, subtask: Java, max_parallelism: int, place: Subtask, command: WriteKeyed, loader: Java
 ) -> Java:
     """The handle of a subtask's keyed state as the backend writes it; None if there is no entry in it."""
-    made = harness(operator, loader, max_parallelism, backend_of(command.backend)(), place)
+    made = harness(operator, loader, max_parallelism, _backend_for(command.form)(), place)
     try:
         keyed_only = flink("runtime.checkpoint.OperatorSubtaskState").builder()
         made.initializeState(keyed_only.setManagedKeyedState(subtask.getManagedKeyedState()).build())
         open_operator(made, unconnected=operator.unconnected)  # what it declares, it writes with its own serializers
         now = int(java("java.lang.System").currentTimeMillis())
         backend = keyed_backend(operator_of(made))
-        taken = backend.snapshot(_CHECKPOINT, now, _into_folder_of(command.metadata), _native_savepoint())
+        taker = _canonically(backend) if command.form == "canonical" else backend
+        taken = taker.snapshot(_CHECKPOINT, now, _into_folder_of(command.metadata), _options(command.form))
         taken.run()
         return taken.get().getJobManagerOwnedSnapshot()
     finally:
@@ -66,19 +70,36 @@ def _into_folder_of(metadata: str) -> Java:
     return flink("runtime.state.filesystem.FsCheckpointStreamFactory")(files, folder, folder, _IN_PLACE, _BUFFER)
 
 
-def _native_savepoint() -> Java:
-    native = flink("core.execution.SavepointFormatType").NATIVE
+def _backend_for(form: KeyedForm) -> Java:
+    """The state backend that writes a form; the heap also reads what only classes can read."""
+    return backend_of("hashmap" if form == "canonical" else form)
+
+
+def _canonically(backend: Java) -> Java:
+    """What takes the canonical savepoint of a backend (Flink: ``StreamOperatorStateHandler.snapshotState``)."""
+    resources = backend.savepoint()
+    return flink("runtime.state.SnapshotStrategyRunner")(
+        "canonical savepoint",
+        flink("runtime.state.SavepointSnapshotStrategy")(resources.getSnapshotResources()),
+        flink("core.fs.CloseableRegistry")(),
+        resources.getPreferredSnapshotExecutionType(),
+    )
+
+
+def _format(form: KeyedForm) -> Java:
+    formats = flink("core.execution.SavepointFormatType")
+    return formats.CANONICAL if form == "canonical" else formats.NATIVE
+
+
+def _options(form: KeyedForm) -> Java:
     default = flink("runtime.state.CheckpointStorageLocationReference").getDefault()
-    return flink("runtime.checkpoint.CheckpointOptions")(
-        flink("runtime.checkpoint.SavepointType").savepoint(native), default
-    )
+    kind = flink("runtime.checkpoint.SavepointType").savepoint(_format(form))
+    return flink("runtime.checkpoint.CheckpointOptions")(kind, default)
 
 
-def _as_native(metadata: Java) -> Java:
-    """The metadata of a savepoint that says of itself that it is native."""
-    properties = flink("runtime.checkpoint.CheckpointProperties").forSavepoint(
-        False, flink("core.execution.SavepointFormatType").NATIVE
-    )
+def _as_savepoint(metadata: Java, form: KeyedForm) -> Java:
+    """The metadata of a savepoint that names its form."""
+    properties = flink("runtime.checkpoint.CheckpointProperties").forSavepoint(False, _format(form))
     return flink("runtime.checkpoint.metadata.CheckpointMetadata")(
         metadata.getCheckpointId(), metadata.getOperatorStates(), metadata.getMasterStates(), properties
     )

@@ -1,7 +1,7 @@
 """Golden migrations whose result is written natively, as real Flink restored them.
 
-``python -m tests.compat.migration.native_form FILE NAME…`` migrates pairs with ``--native`` for each state backend, and records
-what a real Flink reads of them on that backend.
+``python -m tests.compat.migration.record_forms FILE NAME…`` migrates pairs with ``--native`` for each state backend, and
+records what a real Flink reads of them on that backend.
 """
 
 from __future__ import annotations
