@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 _BYTES_A_SECOND = 1 << 20
 """How much state a backend writes at the least: it gets that much time."""
 _NAME_OLD = "name the jar that wrote it (--names OLD.jar)"
+_ONLY_OLD = " If only OLD's classes read it, give OLD in place of NEW, and migrate the result."
 _LAST_WITH_KRYO_2 = pyflink_version("1.20")
 _NAME_FLINK = f"--old-flink-version {_LAST_WITH_KRYO_2}"
 
@@ -166,7 +167,8 @@ class FlinkClasses(Classes):
         if answer is None:
             raise RequestError("Flink did not write the state anew: its JVM ended, or took longer than --timeout.")
         if answer.failure:
-            raise RequestError(f"Flink did not write the state anew: {answer.failure}")
+            other = _ONLY_OLD if form == "canonical" else ""
+            raise RequestError(f"Flink did not write the state anew: {answer.failure}.{other}")
 
     def _asked(self, asked: Convert) -> Converted:
         answer = self._loading.convert(asked)
