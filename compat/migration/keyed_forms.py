@@ -79,9 +79,10 @@ def write_keyed(metadata: str, canonical: Collection[str], native: NativeBackend
     entries = 0
     for id in canonical if native is None else keyed:
         expected, found = _counted(before, id), _counted(after, id)
-        if None not in (expected, found) and expected != found:
+        if expected is not None and found is not None and expected != found:
             raise RequestError(
-                f"Flink wrote other entries of {id} than were there: nothing is kept. Is the disk sound?"
+                f"Flink wrote {found.total():,} entries of {id} where {expected.total():,} were there: nothing is kept. Is the "
+                "disk sound, or does the job drop values that are past their time to live?"
             )
         entries += sum((found or expected or Counter()).values())
     for name in _own_files(before) - _own_files(after):

@@ -102,6 +102,25 @@ def test_what_only_classes_read_of_the_heap_becomes_canonical(pair: str, flink, 
     assert sorted(stored(out)) == sorted(stored(saved)) != []
 
 
+def test_what_news_classes_do_not_read_asks_for_old(flink, tmp_path: Path) -> None:
+    pair = JAVA / "kryo_field_removed"
+    flags = ["--main-class", "KryoFieldRemoved", "--classpath", ":".join(flink.classpath), "--allow-unknown"]
+    native = [
+        "migrate",
+        str(pair / "savepoint"),
+        str(pair / "old.jar"),
+        str(tmp_path / "native"),
+        "--native",
+        "hashmap",
+    ]
+    assert CliRunner().invoke(main, [*native, *flags]).exit_code == 0
+    given = ["migrate", str(tmp_path / "native"), str(pair / "new.jar"), str(tmp_path / "out"), "--canonical"]
+    result = CliRunner().invoke(main, [*given, *flags])
+    assert result.exit_code == 2
+    assert "give OLD in place of NEW, and migrate the result" in result.stderr
+    assert not (tmp_path / "out").exists()
+
+
 def test_nothing_is_left_of_what_was_written_on_the_way(pairs: Pairs, tmp_path: Path) -> None:
     pairs.migrate("pojo_field_renamed", tmp_path, native="rocksdb")
     out = tmp_path / "out"
