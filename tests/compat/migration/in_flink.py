@@ -236,7 +236,7 @@ def read_in_flink(pair: Mapping[str, Any], savepoint: str, backend: str, classpa
             if line.startswith(("OBS S", "SEEN")):
                 _, state, key, value, *_ = line.rstrip("\n").split("\t")
                 found.setdefault(f"{state} {key}", value)
-                read += 1
+                read += state != "src.offset"  # the source runs before the others on a busy machine
             elif row := _ROW.match(line):
                 # The first row of a key, after the restore.
                 key, _, value = row[1].partition(", ")
