@@ -24,6 +24,14 @@ def exchanged(old: Operator, new: Operator, before: Program, after: Program) -> 
     return crossed > direct
 
 
+def moved_along(old: Operator, new: Operator) -> bool:
+    """True if the code for two inputs changed places with them, so that each state is still used for the same records."""
+    before, after = old.detail.get("holding"), new.detail.get("holding")
+    if before is None or after is None or not before.inputs or not after.inputs:
+        return False
+    return before.inputs != after.inputs and before.inputs == after.inputs[::-1]
+
+
 def _marks(operator: Operator, program: Program) -> tuple[Marks, Marks] | None:
     """The marks of what feeds the first and the second input, without those that feed both; None if it has no two inputs."""
     numbers = operator.detail.get("input_numbers") or []

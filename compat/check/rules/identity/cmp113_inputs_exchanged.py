@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from compat.check.context import Check
 from compat.check.findings import Fate, Finding, Fix, Level
-from compat.check.inputs import exchanged
+from compat.check.inputs import exchanged, moved_along
 from compat.check.mapping import Pair
 from compat.check.pinning import uid_call
 from compat.check.rule import Rule
@@ -14,7 +14,7 @@ from compat.check.rule import Rule
 
 def _find(check: Check) -> Iterator[Finding]:
     for pair in check.right_pairs:
-        if _moved_along(pair) or not exchanged(pair.old, pair.new, check.old, check.new):
+        if moved_along(pair.old, pair.new) or not exchanged(pair.old, pair.new, check.old, check.new):
             continue
         sides = _kept_by_side(pair)
         yield check.finding(
@@ -39,14 +39,6 @@ def _find(check: Check) -> Iterator[Finding]:
             ),
             silent=True,
         )
-
-
-def _moved_along(pair: Pair) -> bool:
-    """True if the code for the inputs changed places with them, so that each state is still used for the same records."""
-    before, after = pair.old.detail.get("holding"), pair.new.detail.get("holding")
-    if before is None or after is None or not before.inputs or not after.inputs:
-        return False
-    return before.inputs != after.inputs and before.inputs == after.inputs[::-1]
 
 
 def _kept_by_side(pair: Pair) -> str | None:
