@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
@@ -10,7 +11,7 @@ import jpype
 
 from compat.loader.jvm.bridge import Java, bytes_of, class_name, exists, fields_of, flink, is_a, member
 from compat.loader.jvm.bytecode import Classes
-from compat.loader.jvm.classfile import ABSTRACT, BRIDGE, Call, Instruction, Member, Method
+from compat.loader.jvm.classfile import ABSTRACT, BRIDGE, Call, Dynamic, FieldUse, Instruction, Member, Method
 from compat.loader.jvm.dataflow import TooLong
 from compat.loader.jvm.descriptors import ASKS, Asked, Askings, Below, hands_over, name_of, overriding
 from compat.loader.jvm.fielduses import FieldUses, calls
@@ -34,6 +35,8 @@ _TYPE, _SERIALIZER = "api.common.typeinfo.TypeInformation", "api.common.typeutil
 _TRIGGER = "streaming.api.windowing.triggers.Trigger"
 _HOLDERS = ("streaming.api.operators.", "streaming.api.functions.", "streaming.runtime.operators.windowing.", "cep.")
 """Packages of Flink's own classes that hold functions of the program."""
+_PUTS = frozenset({0xB3, 0xB5})
+"""Putting a value into a field, static or of an object."""
 _DEPTH, _MOST_METHODS = 5, 3000
 
 
@@ -175,7 +178,11 @@ def _followed(value: Java, in_windows: bool, opened: bool) -> Later:
     if not opened:
         done = [one for one in done if one.name != "open"]
         coming += () if opening is None else (opening,)
-    later, before = _reached(classes, coming), _reached(classes, done)
+    before = _reached(classes, done)
+    kept = list(_kept_code(classes, before.values()))
+    coming += kept
+    before = {member: method for member, method in before.items() if method not in kept}
+    later = _reached(classes, coming)
     short = name.rpartition("/")[2].replace("$", ".")
     for method in {**before, **later}.values():
         if _calls_one_of(classes, method, _RAW):
@@ -191,6 +198,17 @@ def _followed(value: Java, in_windows: bool, opened: bool) -> Later:
     asked, lost = Askings(classes, below, value, in_windows).of(coming, later.values())
     when = ", when records come" if opened else ""
     return Later(asked, None if lost is None else f"{short} asks for state in {lost}(){when}")
+
+
+def _kept_code(classes: Classes, methods: Iterable[Method]) -> Iterator[Method]:
+    """The lambdas that methods put into fields: they run when something calls them, not where they are made."""
+    for method in methods:
+        instructions = _instructions(method)
+        for one, after in itertools.pairwise(instructions):
+            if isinstance(one, Dynamic) and isinstance(after, FieldUse) and after.opcode in _PUTS:
+                for called in calls(one):
+                    if classes.own(called.owner) is not None and (found := classes.resolve(called)) is not None:
+                        yield found
 
 
 def _open_of(value: Java, classes: Classes, name: str) -> Method | None:
