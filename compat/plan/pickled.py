@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from types import FunctionType
 from typing import Any
 
-from compat.plan.made import attributes_set, of_pickles, own_classes
+from compat.plan.made import attributes_set, of_pickles, own_classes, written_in
 from compat.plan.methods import methods_of
 
 _PUT = frozenset({"update", "add", "add_all", "put", "put_all"})
@@ -26,7 +26,7 @@ def classes_put(function: Any, fields: Mapping[str, str]) -> dict[str, list[str]
 
     ``fields`` are the names of the states by the attributes that hold them. Objects stored in other ways are not seen.
     """
-    known = {name.partition(":")[2]: name for name in own_classes(function)}
+    known = {name.partition(":")[2]: written_in(kept) for name, kept in own_classes(function).items()}
     found: dict[str, set[str]] = {}
     for method in methods_of(function):
         for attribute, names in _put_by(method, known.keys()):

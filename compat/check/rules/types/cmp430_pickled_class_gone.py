@@ -75,9 +75,11 @@ def _gone(pair: Pair, state: str) -> tuple[list[str], bool]:
     modules = {"__main__", *(name.partition(":")[0] for name in known)}
     pickled = pair.old.detail.get("classes_pickled", {}).get(state)
     put = put_into(pair, state)
-    named = pair.old.detail.get("classes_made", []) if pickled is None else pickled
-    gone = [name for name in named if name.partition(":")[0] in modules and name not in known]
-    certain = [name for name in gone if pickled is not None or name in put]
+    made = pair.old.detail.get("classes_made", [])
+    named = made if pickled is None else pickled
+    # A module of OLD's that NEW does not load may be there: whether its class is, cannot be told.
+    gone = [name for name in named if (name.partition(":")[0] in modules or name in made) and name not in known]
+    certain = [name for name in gone if name.partition(":")[0] in modules and (pickled is not None or name in put)]
     return [name.partition(":")[2] for name in certain or gone], bool(certain)
 
 
