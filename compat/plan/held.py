@@ -12,9 +12,11 @@ from compat.compiler.own_code import is_library, is_our_module
 from compat.plan.asked import KNOWN_BEFORE
 from compat.plan.methods import closure_of, methods_of
 from compat.state.descriptors import StateDescriptor
-from compat.state.model.behaviour import Holding
+from compat.state.model.behaviour import MOST_ROLES, Holding, in_its_role
 
 _OF_INPUTS = (("process_element1", "map1", "flat_map1"), ("process_element2", "map2", "flat_map2"))
+_WITHIN = frozenset({"<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>"})
+"""Code that runs where it is written."""
 _DEPTH = 4
 _MOST = 1000
 
@@ -38,7 +40,15 @@ def holding_of(
         code=_digest(reach.methods, reach.fields, {}, asked),
         code_by_state=_digest(reach.methods, reach.fields, reach.fields, frozenset()),
         inputs=tuple(_inputs(reach.methods, reach.fields)),
+        roles=dict(_roles(reach.methods, reach.fields)),
     )
+
+
+def _roles(methods: list[FunctionType], fields: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """By state, a digest of the code in which only this one can be told from the others."""
+    for state in sorted(set(fields.values()))[:MOST_ROLES]:
+        if roles := in_its_role(state, fields):
+            yield state, _digest(methods, fields, roles, frozenset())
 
 
 def _places(methods: Iterable[FunctionType], asked: Set[str]) -> Iterator[tuple[str, str]]:
@@ -121,18 +131,24 @@ def _names(code: CodeType) -> Iterator[str]:
 def _digest(
     methods: Iterable[FunctionType], fields: Mapping[str, str], renamed: Mapping[str, str], masked: Set[str]
 ) -> str:
-    """A digest of the methods that do not name a state of the ``fields``; attributes count by what ``renamed`` calls them, and
-    places in collections and helping objects, which the code reaches step by step, with it. Names that are ``masked`` count
-    by their order.
+    """A digest of the methods that do not name a state of the ``fields`` nor fill them; attributes count by what ``renamed``
+    calls them, and places in collections and helping objects, which the code reaches step by step, with it. Names that are
+    ``masked`` count by their order.
     """
     states = set(fields.values())
     told = sorted(
         f"{method.__name__} {text_of(method.__code__, renamed, _numbered(method, masked))}"
         for method in methods
-        if states.isdisjoint(_texts(method.__code__))
+        if states.isdisjoint(_texts(method.__code__)) and not _only_fills(method)
     )
     told += sorted(f"{place} {state}" for place, state in renamed.items() if not place.isidentifier())
     return hashlib.sha256("\n".join(told).encode("utf-8", "surrogatepass")).hexdigest()[:32]
+
+
+def _only_fills(method: FunctionType) -> bool:
+    """Whether a method has run before the first record, and leaves no function behind: the fields show what it did."""
+    left = (one.co_name for one in method.__code__.co_consts if isinstance(one, CodeType))
+    return method.__name__ in KNOWN_BEFORE and all(name in _WITHIN for name in left)
 
 
 def text_of(code: CodeType, renamed: Mapping[str, str], masked: Mapping[str, int] = MappingProxyType({})) -> str:

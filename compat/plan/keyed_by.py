@@ -40,32 +40,35 @@ def selector_of(selector: Any, records: TypeInformation | None) -> UserCode:
     """The code of a key selector. Its digest is of the expression, however it is spelled, where the code decides nothing."""
     select = getattr(selector, "get_key", selector)
     reached = Reached(select)
-    expression = None if reached.branches else traced(select)
+    expression = None if reached.branches else traced(select, records)
     values = {} if expression is not None else values_of(selector)
+    samples = _keys(select, records, expression)
     return UserCode(
         name=getattr(selector, "__qualname__", type(selector).__qualname__),
         digest=digest([expression if expression is not None else reached.text]),
         captured=tuple(Captured(name=name, digest=value) for name, value in values.items()),
-        samples=_keys(select, records, reached, expression),
-        branches=expression is None,
+        samples=samples,
+        branches=reached.branches or samples is None,
+        constants=digest(sorted(reached.constants - {"None"})),
     )
 
 
-def _keys(
-    select: Callable[[Any], Any], records: TypeInformation | None, reached: Reached, expression: str | None
-) -> str | None:
-    """A digest of the keys of made-up records and of the constants in the code; without records, that of the expression."""
-    told = sorted(reached.constants)
+def _keys(select: Callable[[Any], Any], records: TypeInformation | None, expression: str | None) -> str | None:
+    """A digest of the keys of made-up records; without any, that of the expression."""
+    keys: list[str | None] = []
     try:
         for number in range(made_up.SAMPLES):
-            told.append(_key(select, made_up.record(records, number)))
+            keys.append(_key(select, made_up.record(records, number)))
     except TypeError:
+        keys = []
+    if not any(keys):
         return None if expression is None else digest([expression])
-    return digest(told)
+    return digest([key or "fails" for key in keys])
 
 
-def _key(select: Callable[[Any], Any], record: Any) -> str:
+def _key(select: Callable[[Any], Any], record: Any) -> str | None:
+    """The key of a record as text; None where the program's code fails on it, which would never get such a one."""
     try:
         return repr(select(record))
-    except Exception as error:  # the program's own, of a record that it would never get
-        return type(error).__qualname__
+    except Exception:
+        return None

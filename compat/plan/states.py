@@ -31,6 +31,7 @@ from compat.compiler.transformations.operators import (
 )
 from compat.plan.asked import PER_WINDOW_CALLS, Asked, asked_while_processing
 from compat.plan.built_in import more_of, states_of
+from compat.plan.folding import fold_of
 from compat.plan.held import holding_of
 from compat.plan.made import classes_known, classes_made, classes_written, values_of
 from compat.plan.methods import closure_of, names_used
@@ -380,6 +381,7 @@ def _described(
         key_type=key,
         ttl=None if ttl is None else milliseconds_of(ttl.get_ttl()),
         source=None if place is None else SourceLine(place.file, place.line, place.end),
+        function=fold_of(descriptor),
         known=known,
     )
 

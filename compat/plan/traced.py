@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
+
+from compat.state.types import TypeInformation
+from compat.state.types.composite import RowTypeInfo, TupleTypeInfo
 
 
 class Untraced(Exception):
@@ -27,6 +30,9 @@ class Term:
         return Term(f"{self._text}[{text_of(key)}]")
 
     def __call__(self, *args: Any, **given: Any) -> Term:
+        holder, _, name = self._text.rpartition(".")
+        if name == "get" and holder and len(args) == 1 and not given:
+            return Term(f"{holder}[{text_of(args[0])}]")  # of a dict: where the key is there, the same
         return Term(f"{self._text}({text_of(args)} {text_of(given)})")
 
     def __str__(self) -> str:
@@ -37,6 +43,38 @@ class Term:
 
     def __format__(self, spec: str) -> str:
         return f"format<{self._text} {spec}>"
+
+
+class Fields(Term):
+    """Stands for a tuple or a row: its fields are found by their places, a row's by their names as well."""
+
+    __slots__ = ("_fields", "_names")
+
+    def __init__(self, text: str, fields: Sequence[TypeInformation], names: Sequence[str]) -> None:
+        super().__init__(text)
+        self._names = tuple(names)
+        self._fields = [term_of(type, f"{text}[{place}]") for place, type in enumerate(fields)]
+
+    def __getattr__(self, name: str) -> Term:
+        return self._fields[self._names.index(name)] if name in self._names else super().__getattr__(name)
+
+    def __getitem__(self, key: Any) -> Any:
+        if isinstance(key, str) and key in self._names:
+            return self._fields[self._names.index(key)]
+        return self._fields[key] if isinstance(key, int | slice) else super().__getitem__(key)
+
+    def __iter__(self) -> Iterator[Term]:
+        return iter(self._fields)
+
+    def __len__(self) -> int:
+        return len(self._fields)
+
+
+def term_of(type: TypeInformation | None, text: str) -> Term:
+    """What stands for a record of a type."""
+    if isinstance(type, RowTypeInfo):
+        return Fields(text, type.field_types, type.field_names)
+    return Fields(text, type.field_types, ()) if isinstance(type, TupleTypeInfo) else Term(text)
 
 
 def _operator(name: str) -> Callable[..., Term]:
@@ -59,10 +97,10 @@ for _name in ("eq", "ne", "lt", "le", "gt", "ge"):
     setattr(Term, f"__{_name}__", _operator(_name))
 
 
-def traced(function: Callable[[Any], Any]) -> str | None:
+def traced(function: Callable[[Any], Any], records: TypeInformation | None) -> str | None:
     """The expression that a function gives of a record, as text; None if it cannot be written down."""
     try:
-        return text_of(function(Term("record")))
+        return text_of(function(term_of(records, "record")))
     except Exception:  # whatever the program's code does with what is no record
         return None
 

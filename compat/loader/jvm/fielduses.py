@@ -35,9 +35,17 @@ class FieldUses:
 
     def texts_reached(self, method: Method) -> Iterator[str]:
         """The strings in the code of a method and of the lambdas in it, in their order."""
-        for one in self._reached(method, (method.member,)):
+        for one in self.reached(method):
             if isinstance(one, Constant) and isinstance(one.value, str):
                 yield one.value
+
+    def instructions(self, method: Method) -> tuple[Instruction, ...]:
+        """A method's own instructions."""
+        return _instructions(method)
+
+    def reached(self, method: Method) -> Iterator[Instruction]:
+        """A method's instructions with those of the lambdas in it."""
+        return self._reached(method, (method.member,))
 
     def _reached(self, method: Method, inside: tuple[Member, ...]) -> Iterator[Instruction]:
         for one in _instructions(method):

@@ -15,7 +15,7 @@ from compat.loader.jvm.fielduses import FieldUses
 from compat.loader.jvm.harness import keyed_backend
 from compat.loader.jvm.settings import digest_of
 from compat.loader.jvm.usercode import classes_of
-from compat.state.model.behaviour import Holding
+from compat.state.model.behaviour import MOST_ROLES, Holding, in_its_role
 
 _STATE = ("api.common.state.State", "api.common.state.v2.State")
 _DEPTH = 3
@@ -46,7 +46,15 @@ def holding_of(operator: Java) -> Holding | None:
         code=_digest(uses, reach.fields, {}, asked),
         code_by_state=_digest(uses, reach.fields, reach.fields, frozenset()),
         inputs=tuple(_inputs(uses, reach.fields)),
+        roles=dict(_roles(uses, reach.fields)),
     )
+
+
+def _roles(uses: list[FieldUses], fields: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """By state, a digest of the code in which only this one can be told from the others."""
+    for state in sorted(set(fields.values()))[:MOST_ROLES]:
+        if roles := in_its_role(state, fields):
+            yield state, _digest(uses, fields, roles, frozenset())
 
 
 def _places(uses: Iterable[FieldUses], asked: Set[str]) -> Iterator[tuple[str, str]]:
@@ -157,19 +165,24 @@ def _identity(value: Java) -> int:
 
 
 def _digest(uses: Iterable[FieldUses], fields: Mapping[str, str], renamed: Mapping[str, str], masked: Set[str]) -> str:
-    """A digest of the methods that do not name a state of the ``fields``; fields count by what ``renamed`` calls them, and
-    places in collections and helping objects, which the code reaches step by step, with it. Names that are ``masked`` count by
-    their order.
+    """A digest of the methods that do not name a state of the ``fields`` nor fill them; fields count by what ``renamed`` calls
+    them, and places in collections and helping objects, which the code reaches step by step, with it. Names that are
+    ``masked`` count by their order.
     """
     names = set(fields.values())
     told = sorted(
         f"{method.name}{method.descriptor} {one.text(method, renamed, _numbered(one, method, masked))}"
         for one in uses
         for method in one.cls.methods
-        if "$" not in method.name and names.isdisjoint(one.texts(method))
+        if "$" not in method.name and names.isdisjoint(one.texts(method)) and not _only_fills(one, method)
     )
     told += sorted(f"{place} {state}" for place, state in renamed.items() if not place.isidentifier())
     return digest_of("\n".join(told))
+
+
+def _only_fills(one: FieldUses, method: Method) -> bool:
+    """Whether a method has run before the first record, and makes no lambda: the fields show what it did."""
+    return method.name in _BEFORE and len(list(one.reached(method))) == len(one.instructions(method))
 
 
 def _inputs(uses: Iterable[FieldUses], fields: Mapping[str, str]) -> Iterator[tuple[str, ...]]:

@@ -31,7 +31,7 @@ def _find(check: Check) -> Iterator[Finding]:
 def _changes(check: Check, pair: Pair, number: int, old: UserCode, new: UserCode) -> Iterator[Finding]:
     if old.digest == new.digest and old.captured == new.captured:
         return
-    level = _level(old, new)
+    level = level_of(old, new)
     tried = old.samples is not None and old.samples == new.samples
     which = f" of input {number}" if len(pair.new.key_selectors) > 1 else ""
     if old.digest != new.digest:
@@ -62,11 +62,11 @@ def _changes(check: Check, pair: Pair, number: int, old: UserCode, new: UserCode
     )
 
 
-def _level(old: UserCode, new: UserCode) -> Level:
+def level_of(old: UserCode, new: UserCode) -> Level:
     """An error if made-up records, or the code alone, show another key; unknown if code that decides hides what changed."""
     if old.samples is not None and new.samples is not None and old.samples != new.samples:
         return Level.ERROR
-    if old.branches or new.branches:
+    if old.branches or new.branches or old.constants != new.constants:
         return Level.UNKNOWN
     return Level.WARNING if old.samples is not None and new.samples is not None else Level.ERROR
 
