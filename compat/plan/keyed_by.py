@@ -67,7 +67,7 @@ def _keys(select: Callable[[Any], Any], records: TypeInformation | None, express
 
 
 def _key(select: Callable[[Any], Any], record: Any) -> str | None:
-    """The key of a record as text; None where the program's code fails on it, which would never get such a one."""
+    """The key of a record as text; None if the code fails on it, as it would never get such a one."""
     try:
         return repr(select(record))
     except Exception:

@@ -71,7 +71,7 @@ class Fields(Term):
 
 
 def term_of(type: TypeInformation | None, text: str) -> Term:
-    """What stands for a record of a type."""
+    """The stand-in for a record of a type."""
     if isinstance(type, RowTypeInfo):
         return Fields(text, type.field_types, type.field_names)
     return Fields(text, type.field_types, ()) if isinstance(type, TupleTypeInfo) else Term(text)

@@ -40,13 +40,15 @@ def kind_of(found: Verdict, *, restored: bool) -> str:
     return "right" if fine is restored else "wrong" if fine else "alarm"
 
 
-def in_python(folder: Path) -> Iterator[tuple[str, str, Report | Undecided]]:
-    """Each program pair of PyFlink, whether its verdict is right, and the report."""
-    for one in records("pyflink"):
-        paths = {side: folder / one["name"] / f"{side}.py" for side in ("old", "new")}
-        for side, path in paths.items():
-            path.parent.mkdir(exist_ok=True)
+def in_python(folder: Path, every: int = 1) -> Iterator[tuple[str, str, Report | Undecided]]:
+    """Each program pair of PyFlink, whether its verdict is right, and the report; ``every`` so many are left."""
+    for one in records("pyflink")[::every]:
+        paths = {side: folder / one["name"] / side / "job.py" for side in ("old", "new")}
+        for number, (side, path) in enumerate(paths.items()):
+            path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(one[side], encoding="utf-8")
+            for name, texts in one.get("modules", {}).items():
+                path.with_name(f"{name}.py").write_text(texts[number], encoding="utf-8")
         (report,) = compare(Comparison(str(paths["old"]), str(paths["new"]))).outcomes
         yield one["name"], kind_of(report.verdict, restored=one["restored"]), report
 
