@@ -3,6 +3,7 @@ finds them by name, and contains only their values."""
 
 from __future__ import annotations
 
+import dis
 import enum
 import hashlib
 import inspect
@@ -104,7 +105,7 @@ def _codes(kept: type) -> Iterator[tuple[str, CodeType]]:
 def attributes_set(kept: type) -> Iterator[str]:
     """The attributes that the methods of a class set."""
     for _, code in _codes(kept):
-        yield from _attributes_set(code)
+        yield from attributes_of(code)
 
 
 def of_pickles(kept: type) -> set[str]:
@@ -128,9 +129,8 @@ _OF_PICKLES = frozenset(
 )
 
 
-def _attributes_set(code: CodeType) -> Iterator[str]:
-    import dis
-
+def attributes_of(code: CodeType) -> Iterator[str]:
+    """The attributes that code sets."""
     for instruction in dis.get_instructions(code):
         if instruction.opname == "STORE_ATTR":
             yield str(instruction.argval)

@@ -8,12 +8,13 @@ from compat.check import code_suggestions
 from compat.check.context import Check
 from compat.check.findings import Fate, Finding, Fix, Level
 from compat.check.mapping import Pair
-from compat.check.pickles import fails, put_into
+from compat.check.pickles import Exchanged, fails, put_into
 from compat.check.rule import Rule
 from compat.check.states import changes
 from compat.state.model.states import State
 
 _FAILS = "the task fails at the first record of an old key."
+_EXCHANGED = "old objects are read as others."
 
 
 def _find(check: Check) -> Iterator[Finding]:
@@ -53,16 +54,22 @@ def _broken(check: Check, pair: Pair, state: State) -> Iterator[Finding]:
     for name in put_into(pair, state.name):
         why = fails(pair, name)
         if why:
-            short = name.partition(":")[2]
+            short, exchanged = name.partition(":")[2], isinstance(why, Exchanged)
             yield check.finding(
                 RULE,
                 f"the pickled state {state.name!r} of {pair.new.label} holds objects of {short}, which {why}",
-                consequence=f"Flink restores this without an error; {_FAILS}",
+                consequence=f"Flink restores this without an error; {_EXCHANGED if exchanged else _FAILS}",
                 reason="A pickle has the values of an object; its class makes the object from them when it is loaded.",
                 old=pair.old,
                 new=pair.new,
                 state=state.name,
-                fixes=(Fix(text=f"Keep the fields of {short}, and give new ones a default value."),),
+                fixes=(
+                    Fix(
+                        text=f"Keep the order of {short}, and the values of its constants."
+                        if exchanged
+                        else f"Keep the fields of {short}, and give new ones a default value."
+                    ),
+                ),
                 silent=True,
             )
 
