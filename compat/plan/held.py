@@ -81,7 +81,8 @@ class _Reach:
             used = set(_names(method.__code__))
             around = {**method.__globals__, **closure_of(method)}
             for name in sorted(used & around.keys()):
-                self._held(name, around[name])
+                if not self._held(name, around[name]):
+                    self._inside(name, around[name], 1)
 
     def within(self, holder: Any, path: str = "", depth: int = 0) -> None:
         """Look at the attributes of an object, those of the object behind the class's, and at its code."""

@@ -11,8 +11,11 @@ MOST_ROLES = 20
 
 
 def in_its_role(state: str, fields: Mapping[str, str]) -> dict[str, str]:
-    """The names by which code shows what it does with a state: that one, or another one."""
-    return {place: "one" if held == state else "another" for place, held in fields.items() if place.isidentifier()}
+    """The names by which code shows what it does with a state: that one, or another one. A field of an object that helps is
+    named in that object's code; names that are fields of two objects tell nothing."""
+    names = {place: place.rpartition(".")[2] for place in fields if place.replace(".", "").isidentifier()}
+    once = {place: name for place, name in names.items() if list(names.values()).count(name) == 1}
+    return {name: "one" if fields[place] == state else "another" for place, name in once.items()}
 
 
 class Holding(Record, frozen=True, kw_only=True):

@@ -104,7 +104,7 @@ class _Reach:
                     held = self._loader.loadClass(field.owner.replace("/", ".")).getDeclaredField(field.name)
                 except jpype.JException:
                     continue  # it is of a class above that one
-                self._look(name, held, None, _DEPTH)
+                self._look(name, held, None, _DEPTH - 1)
 
     def _look(self, path: str, field: Java, holder: Java, depth: int) -> None:
         try:

@@ -129,6 +129,21 @@ class Renames(Opens):
         return self.last.value(), -self.count.value()
 
 
+class Uses:
+    """Helps a function."""
+
+    def __init__(self, count: Any, last: Any) -> None:
+        self.count, self.last = count, last
+
+    def both(self) -> Any:
+        return self.count.value(), -self.last.value()
+
+
+class UsesOtherwise(Uses):
+    def both(self) -> Any:
+        return self.last.value(), -self.count.value()
+
+
 def alone(function: type) -> Any:
     """A class with its methods and those of the classes above it, without these."""
     methods = {name: one for owner in function.__mro__[-2::-1] for name, one in vars(owner).items()}
@@ -176,6 +191,31 @@ def test_the_role_of_a_state_is_what_the_code_does_with_it() -> None:
     for exchanged in (opened(OpensExchanged).roles, opened(UsesExchanged).roles):
         assert exchanged == {"x": before["y"], "y": before["x"]}
     assert opened(Renames).roles == before
+
+
+def test_the_role_of_a_state_is_told_by_the_object_that_helps() -> None:
+    stands = {name: Stand() for name in NAMES}
+    names = {id(one): name for name, one in stands.items()}
+    before, after = (holding_of(Keeps(kind(stands["x"], stands["y"])), names) for kind in (Uses, UsesOtherwise))
+    assert before is not None
+    assert after is not None
+    assert set(before.roles) == {"x", "y"}
+    assert before.roles["x"] != before.roles["y"]
+
+
+KEPT: dict[str, Any] = {}
+
+
+class Global:
+    def process(self) -> Any:
+        return KEPT["count"], KEPT["last"]
+
+
+def test_states_are_found_in_a_global_collection() -> None:
+    KEPT["count"] = Stand()
+    found = holding_of(Global(), {id(KEPT["count"]): "x"})
+    assert found is not None
+    assert found.fields == {"KEPT['count']": "x"}
 
 
 @pytest.mark.parametrize("value", [None, 1, [1, "x"], {"a": Types.LONG()}, Bag(1, 2), RULES.__class__])
