@@ -121,11 +121,11 @@ class _Reduction:
     """A plain function of two values in the shape of a ``ReduceFunction``."""
 
     def __init__(self, function: Any) -> None:
-        self._function = function
+        self.function = function
 
     def reduce(self, value1: Any, value2: Any) -> Any:
         """Two values as one."""
-        return self._function(value1, value2)
+        return self.function(value1, value2)
 
 
 class ReducingStateDescriptor(StateDescriptor):

@@ -90,10 +90,9 @@ def find_exchanged_values(mapping: StateMapping, new: Program) -> dict[str, Oper
         if values_of(operator):
             made[own_function(operator), values_of(operator)] = operator
         made |= {(own_function(operator), values_of(operator), feed): operator for feed in feeds_of(operator)}
-    found = {}
-    for pair in mapping.stateful_pairs():
-        if pair.by == BY_GENERATED_ID:
-            continue
+    pinned = [pair for pair in mapping.stateful_pairs() if pair.by != BY_GENERATED_ID]
+    found = _fed_crosswise(pinned)
+    for pair in pinned:
         kept = own_function(pair.old), values_of(pair.old)
         others = [made.get(kept)] if same_values(pair.old, pair.new) is False else []
         others += [made.get((*kept, feed)) for feed in _other_feeds(pair)]
@@ -101,6 +100,15 @@ def find_exchanged_values(mapping: StateMapping, new: Program) -> dict[str, Oper
         if other is not None and not _named_apart(pair, other):
             found[pair.old.id] = other
     return found
+
+
+def _fed_crosswise(pairs: Iterable[Pair]) -> dict[str, Operator]:
+    """Operators that kept their ids while what feeds them changed places, whatever their functions: by OLD's id, the other."""
+    fed = {(pair.old.detail.get("fed"), pair.new.detail.get("fed")): pair for pair in pairs}
+    crossed = ((pair, fed.get((now, was))) for (was, now), pair in fed.items() if None not in (was, now) and was != now)
+    return {
+        pair.old.id: other.new for pair, other in crossed if other is not None and not _named_apart(pair, other.new)
+    }
 
 
 def _other_feeds(pair: Pair) -> list[Feed]:

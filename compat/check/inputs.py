@@ -16,12 +16,30 @@ def exchanged(old: Operator, new: Operator, before: Program, after: Program) -> 
     """True if the two inputs changed places, as far as can be seen. An input is identified by uids, names and functions
     of the operators before it, except those that both inputs share.
     """
+    direct, crossed = _in_common(old, new, before, after)
+    return crossed > direct
+
+
+def stayed(old: Operator, new: Operator, before: Program, after: Program) -> bool:
+    """True if each of the two inputs is what it was, as far as can be seen."""
+    direct, crossed = _in_common(old, new, before, after)
+    return direct > crossed
+
+
+def _in_common(old: Operator, new: Operator, before: Program, after: Program) -> tuple[int, int]:
+    """How many marks the inputs share with those of the same number, and with those of the other one."""
     was, now = _marks(old, before), _marks(new, after)
     if was is None or now is None:
+        return 0, 0
+    return len(was[0] & now[0]) + len(was[1] & now[1]), len(was[0] & now[1]) + len(was[1] & now[0])
+
+
+def moved_along(old: Operator, new: Operator) -> bool:
+    """True if the code for two inputs changed places with them, so that each state is still used for the same records."""
+    before, after = old.detail.get("holding"), new.detail.get("holding")
+    if before is None or after is None or not before.inputs or not after.inputs:
         return False
-    direct = len(was[0] & now[0]) + len(was[1] & now[1])
-    crossed = len(was[0] & now[1]) + len(was[1] & now[0])
-    return crossed > direct
+    return before.inputs != after.inputs and before.inputs == after.inputs[::-1]
 
 
 def _marks(operator: Operator, program: Program) -> tuple[Marks, Marks] | None:

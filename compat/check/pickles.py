@@ -10,6 +10,10 @@ READ = ""
 """The result if everything that was pickled is loaded with the same meaning."""
 
 
+class Exchanged(str):
+    """Why everything is loaded, but values as those of another field or constant."""
+
+
 def put_into(pair: Pair, state: str) -> Sequence[str]:
     """The classes whose objects OLD's code puts into a state."""
     return pair.old.detail.get("classes_put", {}).get(state, [])
@@ -31,8 +35,10 @@ def _members(old: Sequence[str], new: Sequence[str]) -> str | None:
     gone = [name for value, name in before.items() if value not in after]
     if gone:
         return f"has no member of the value of {' and '.join(gone)} any more, and looking it up fails"
-    moved = any(after[value] != name and name in after.values() for value, name in before.items())
-    return None if moved else READ
+    moved = [name for value, name in before.items() if after[value] != name and name in after.values()]
+    if moved:
+        return Exchanged(f"gives the value of {' and '.join(moved)} to another member, and a pickle has the value")
+    return READ
 
 
 def _positions(old: Sequence[str], new: Sequence[str]) -> str | None:
@@ -43,6 +49,8 @@ def _positions(old: Sequence[str], new: Sequence[str]) -> str | None:
     least = len(after) - len(_names(new, "default"))
     if not least <= len(before) <= len(after):
         return f"is made of {len(after)} values now, and a pickle has {len(before)}"
+    if before != after and sorted(before) == sorted(after):
+        return Exchanged("has its fields in another order, and a pickle has the values in their order")
     return READ if after[: len(before)] == before else None
 
 

@@ -26,7 +26,7 @@ OF_A_WINDOW = "window_state"
 PER_WINDOW_CALLS = frozenset({OF_A_WINDOW, "global_state"})
 _OF_A_CALL = "get_runtime_context"
 _TRIGGER_GETS = frozenset({"get_partitioned_state", "merge_partitioned_state"})
-_KNOWN_BEFORE = frozenset({"__init__", "open"})
+KNOWN_BEFORE = frozenset({"__init__", "open"})
 """Methods that have run before states are asked for."""
 _IN_DESCRIPTORS = (
     ast.Name,
@@ -64,7 +64,7 @@ def asked_while_processing(function: Any, kept_contexts: frozenset[str]) -> tupl
         asked = [
             each
             for method in methods_of(function)
-            if method.__name__ not in _KNOWN_BEFORE
+            if method.__name__ not in KNOWN_BEFORE
             for each in _Method(method, function, kept_contexts).asked()
         ]
     except Exception:  # whatever the text holds, or there is none

@@ -18,6 +18,7 @@ from compat.compiler.transformations.kinds import LegacySource, PhysicalTransfor
 from compat.plan.beyond import used_in_functions
 from compat.plan.encode_graphs import execution_graph, job_graph, stream_graph
 from compat.plan.fed import feeds_of, told_in_python
+from compat.plan.keyed_by import key_selectors_of
 from compat.plan.python_connectors import connector_of
 from compat.plan.states import Discovery, Opening, call, discover
 from compat.state.model.job import (
@@ -197,6 +198,8 @@ def _operators(compilation: Compilation, encoding: Encoding) -> Iterator[Operato
         detail["slot_sharing_group"] = node.slot_sharing_group
         detail["own_max_parallelism"] = node.max_parallelism
         detail["inputs_number"] = len(graph.edges_in[id])
+        if any(numbers := [edge.type_number for edge in graph.edges_in[id]]):
+            detail["input_numbers"] = numbers
         detail["fed"] = fed[id]
         if id in bounded:
             detail["bounded"] = True
@@ -222,6 +225,7 @@ def _operators(compilation: Compilation, encoding: Encoding) -> Iterator[Operato
             more=discovery.more,
             merged=_merged(node, compilation, encoding),
             detail=detail,
+            key_selectors=key_selectors_of(node) if discovery.has_state else (),
             connector=None if node.operator is None else connector_of(node.operator.function),
         )
 

@@ -4,35 +4,65 @@ from __future__ import annotations
 
 import hashlib
 import sys
-from collections.abc import Iterable, Iterator, Mapping
-from types import CodeType, FunctionType
+from collections.abc import Iterable, Iterator, Mapping, Set
+from types import CodeType, FunctionType, MappingProxyType
 from typing import Any
 
 from compat.compiler.own_code import is_library, is_our_module
+from compat.plan.asked import KNOWN_BEFORE
 from compat.plan.methods import closure_of, methods_of
 from compat.state.descriptors import StateDescriptor
-from compat.state.model.behaviour import Holding
+from compat.state.model.behaviour import MOST_ROLES, Holding, in_its_role
 
 _OF_INPUTS = (("process_element1", "map1", "flat_map1"), ("process_element2", "map2", "flat_map2"))
+_WITHIN = frozenset({"<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>"})
+"""Code that runs where it is written."""
 _DEPTH = 4
 _MOST = 1000
 
 
-def holding_of(function: Any, names: Mapping[int, str]) -> Holding | None:
+def holding_of(
+    function: Any, names: Mapping[int, str], trigger: Any = None, asked: Set[str] = frozenset()
+) -> Holding | None:
     """The states that an opened function has, whose names are ``names`` by the identity of their stand-ins, and those of which
-    it has the descriptors: in attributes and what is in them, or in variables around its methods. None if there are none.
+    it has the descriptors: in attributes and what is in them, or in variables around its methods. Also those that are
+    ``asked`` for while it, or its trigger, processes. None if there are none.
     """
     reach = _Reach(names)
-    reach.around(function)
-    reach.within(function)
-    if not reach.fields:
+    for one in (function, trigger) if trigger is not None and _is_own(type(trigger)) else (function,):
+        reach.around(one)
+        reach.within(one)
+    places = dict(_places(reach.methods, asked))
+    if not reach.fields and not places:
         return None
     return Holding(
-        fields=reach.fields,
-        code=_digest(reach.methods, reach.fields, {}),
-        code_by_state=_digest(reach.methods, reach.fields, reach.fields),
+        fields={**reach.fields, **places},
+        code=_digest(reach.methods, reach.fields, {}, asked),
+        code_by_state=_digest(reach.methods, reach.fields, reach.fields, frozenset()),
         inputs=tuple(_inputs(reach.methods, reach.fields)),
+        roles=dict(_roles(reach.methods, reach.fields)),
     )
+
+
+def _roles(methods: list[FunctionType], fields: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """By state, a digest of the code in which only this one can be told from the others."""
+    for state in sorted(set(fields.values()))[:MOST_ROLES]:
+        if roles := in_its_role(state, fields):
+            yield state, _digest(methods, fields, roles, frozenset())
+
+
+def _places(methods: Iterable[FunctionType], asked: Set[str]) -> Iterator[tuple[str, str]]:
+    """The states that methods ask for by a text in their code, by the number of this text."""
+    for method in methods:
+        if method.__name__ not in KNOWN_BEFORE:
+            for name, number in _numbered(method, asked).items():
+                yield f"{method.__qualname__}[{number}]", name
+
+
+def _numbered(method: FunctionType, asked: Set[str]) -> dict[str, int]:
+    """The names of states in the text of a method, in their order there."""
+    found = dict.fromkeys(text for text in _texts(method.__code__) if text in asked)
+    return {name: number for number, name in enumerate(found)}
 
 
 class _Reach:
@@ -51,7 +81,8 @@ class _Reach:
             used = set(_names(method.__code__))
             around = {**method.__globals__, **closure_of(method)}
             for name in sorted(used & around.keys()):
-                self._held(name, around[name])
+                if not self._held(name, around[name]):
+                    self._inside(name, around[name], 1)
 
     def within(self, holder: Any, path: str = "", depth: int = 0) -> None:
         """Look at the attributes of an object, those of the object behind the class's, and at its code."""
@@ -98,22 +129,35 @@ def _names(code: CodeType) -> Iterator[str]:
             yield from _names(one)
 
 
-def _digest(methods: Iterable[FunctionType], fields: Mapping[str, str], renamed: Mapping[str, str]) -> str:
-    """A digest of the methods that do not name a state; attributes count by what ``renamed`` calls them, and places in
-    collections and helping objects, which the code reaches step by step, with it."""
+def _digest(
+    methods: Iterable[FunctionType], fields: Mapping[str, str], renamed: Mapping[str, str], masked: Set[str]
+) -> str:
+    """A digest of the methods that do not name a state of the ``fields`` nor fill them; attributes count by what ``renamed``
+    calls them, and places in collections and helping objects, which the code reaches step by step, with it. Names that are
+    ``masked`` count by their order.
+    """
     states = set(fields.values())
     told = sorted(
-        f"{method.__name__} {text_of(method.__code__, renamed)}"
+        f"{method.__name__} {text_of(method.__code__, renamed, _numbered(method, masked))}"
         for method in methods
-        if states.isdisjoint(_texts(method.__code__))
+        if states.isdisjoint(_texts(method.__code__)) and not _only_fills(method)
     )
     told += sorted(f"{place} {state}" for place, state in renamed.items() if not place.isidentifier())
     return hashlib.sha256("\n".join(told).encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
-def text_of(code: CodeType, renamed: Mapping[str, str]) -> str:
-    """The code as text, without lines and files; names count by what ``renamed`` calls them."""
-    constants = [text_of(one, renamed) if isinstance(one, CodeType) else repr(one) for one in code.co_consts]
+def _only_fills(method: FunctionType) -> bool:
+    """Whether a method has run before the first record, and leaves no function behind: the fields show what it did."""
+    left = (one.co_name for one in method.__code__.co_consts if isinstance(one, CodeType))
+    return method.__name__ in KNOWN_BEFORE and all(name in _WITHIN for name in left)
+
+
+def text_of(code: CodeType, renamed: Mapping[str, str], masked: Mapping[str, int] = MappingProxyType({})) -> str:
+    """The code as text, without lines and files; names count by what ``renamed`` calls them, texts that are ``masked`` by
+    their numbers."""
+    constants = [
+        text_of(one, renamed, masked) if isinstance(one, CodeType) else _constant(one, masked) for one in code.co_consts
+    ]
     names, outer = (
         [f"state {renamed[name]}" if name in renamed else name for name in some]
         for some in (code.co_names, code.co_freevars)
@@ -121,12 +165,25 @@ def text_of(code: CodeType, renamed: Mapping[str, str]) -> str:
     return f"{code.co_code.hex()} {names} {code.co_varnames} {outer} {constants}"
 
 
+def _constant(one: object, masked: Mapping[str, int]) -> str:
+    """A constant as text; a set's order says nothing."""
+    if isinstance(one, str) and one in masked:
+        return f"state {masked[one]}"
+    return f"{{{sorted(map(repr, one))}}}" if isinstance(one, frozenset) else repr(one)
+
+
 def _texts(code: CodeType) -> Iterator[str]:
-    for one in code.co_consts:
-        if isinstance(one, CodeType):
-            yield from _texts(one)
-        elif isinstance(one, str):
-            yield one
+    return (text for one in code.co_consts for text in _texts_in(one))
+
+
+def _texts_in(constant: Any) -> Iterator[str]:
+    """The texts in a constant of code; what code goes through is a tuple."""
+    if isinstance(constant, CodeType):
+        yield from _texts(constant)
+    elif isinstance(constant, tuple | frozenset):
+        yield from (text for one in constant for text in _texts_in(one))
+    elif isinstance(constant, str):
+        yield constant
 
 
 def _inputs(methods: Iterable[FunctionType], fields: Mapping[str, str]) -> Iterator[tuple[str, ...]]:

@@ -3,39 +3,65 @@ finds them by name, and contains only their values."""
 
 from __future__ import annotations
 
+import dis
 import enum
 import hashlib
 import inspect
 import sys
 from collections.abc import Iterator
-from types import CodeType, FunctionType
+from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
 from compat.compiler.own_code import is_our_module
 from compat.plan.methods import closure_of, names_used
+from compat.plan.reached import is_own_module
 
 
 def classes_made(function: Any) -> list[str]:
-    """The classes in the module of a function's class that its methods mention, as ``module:name``; those of functions of
-    PyFlink's are left out, since they hold no values."""
+    """The classes that the methods of a function mention, as ``module:name`` of where they were written; those of functions
+    of PyFlink's are left out, since they hold no values."""
     mentioned = names_used(function)
-    return sorted(name for name, kept in own_classes(function).items() if kept.__name__ in mentioned)
+    around = vars(sys.modules.get(type(function).__module__, object))
+    mentioned |= {around[name].__name__ for name in mentioned & around.keys() if isinstance(around[name], type)}
+    known = own_classes(function).items()
+    return sorted(name for name, kept in known if kept.__name__ in mentioned and name == written_in(kept))
+
+
+def written_in(kept: type) -> str:
+    """Where a pickle looks for a class, as ``module:name``."""
+    return f"{kept.__module__}:{kept.__name__}"
 
 
 def classes_known(function: Any) -> list[str]:
-    """All classes of the program in the module of a function's class."""
+    """All classes of the program in the modules that the one of a function's class knows."""
     return sorted(own_classes(function))
 
 
 def own_classes(function: Any) -> dict[str, type]:
-    """The classes in the module of a function's class, by ``module:name``, without functions of PyFlink's."""
-    module = type(function).__module__
-    found = vars(sys.modules.get(module, object)) if module in sys.modules else {}
+    """The classes in the module of a function's class and in the program's modules that this one knows, by ``module:name``,
+    without functions of PyFlink's."""
     return {
         f"{module}:{name}": value
-        for name, value in found.items()
-        if isinstance(value, type) and value.__module__ == module and not _is_a_function(value)
+        for module in _modules_known(type(function).__module__)
+        for name, value in vars(sys.modules[module]).items()
+        if isinstance(value, type) and _is_there(value, module) and not _is_a_function(value)
     }
+
+
+def _modules_known(first: str) -> list[str]:
+    """A module, and the program's modules of which it, or one of those, has something."""
+    found = [first] if first in sys.modules else []
+    for module in found:
+        for value in list(vars(sys.modules[module]).values()):
+            name = value.__name__ if isinstance(value, ModuleType) else getattr(value, "__module__", None)
+            if isinstance(name, str) and name not in found and name in sys.modules and is_own_module(name):
+                found.append(name)
+    return found
+
+
+def _is_there(kept: type, module: str) -> bool:
+    """Whether pickles find a class in a module: it was written there, or is of the program and imported by its own module."""
+    return kept.__module__ == module or (is_own_module(kept.__module__) and module != "__main__")
 
 
 def _is_a_function(kept: type) -> bool:
@@ -50,8 +76,8 @@ def classes_written(function: Any) -> dict[str, str]:
     found: dict[str, str] = {}
     for name in classes_made(function):
         for kept in known[name].__mro__:
-            if kept.__module__ == known[name].__module__:
-                found[f"{kept.__module__}:{kept.__name__}"] = digest(sorted(_written(kept)))
+            if is_own_module(kept.__module__):
+                found[written_in(kept)] = digest(sorted(_written(kept)))
     return found
 
 
@@ -79,7 +105,7 @@ def _codes(kept: type) -> Iterator[tuple[str, CodeType]]:
 def attributes_set(kept: type) -> Iterator[str]:
     """The attributes that the methods of a class set."""
     for _, code in _codes(kept):
-        yield from _attributes_set(code)
+        yield from attributes_of(code)
 
 
 def of_pickles(kept: type) -> set[str]:
@@ -103,9 +129,8 @@ _OF_PICKLES = frozenset(
 )
 
 
-def _attributes_set(code: CodeType) -> Iterator[str]:
-    import dis
-
+def attributes_of(code: CodeType) -> Iterator[str]:
+    """The attributes that code sets."""
     for instruction in dis.get_instructions(code):
         if instruction.opname == "STORE_ATTR":
             yield str(instruction.argval)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dis
+import functools
 from collections.abc import Iterator, Set
 from types import CellType, CodeType, FunctionType
 from typing import Any
@@ -57,7 +58,15 @@ def _codes_of(function: Any) -> Iterator[CodeType]:
 
 
 def _unwrapped(member: Any) -> Iterator[FunctionType]:
-    """A function, and those that it wraps by its own account."""
+    """A function, and those that it wraps by its own account; those behind a property or a method of the class."""
+    if isinstance(member, property):
+        for one in (member.fget, member.fset, member.fdel):
+            yield from _unwrapped(one)
+        return
+    if isinstance(member, staticmethod | classmethod):
+        member = member.__func__
+    elif isinstance(member, functools.cached_property):
+        member = member.func
     seen = set[int]()
     while member is not None and id(member) not in seen:
         seen.add(id(member))

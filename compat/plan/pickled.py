@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import ast
 import dataclasses
+import dis
 import enum
 import inspect
 import textwrap
@@ -13,12 +14,12 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from types import FunctionType
 from typing import Any
 
-from compat.plan.made import attributes_set, of_pickles, own_classes
+from compat.plan.made import attributes_of, attributes_set, of_pickles, own_classes, written_in
 from compat.plan.methods import methods_of
 
 _PUT = frozenset({"update", "add", "add_all", "put", "put_all"})
 _OF_MEMBERS = frozenset({"list", "tuple", "set", "frozenset", "sorted"})
-ENUM, NAMED_TUPLE, DATACLASS = "enum", "named tuple", "dataclass"
+ENUM, NAMED_TUPLE, DATACLASS, OBJECT = "enum", "named tuple", "dataclass", "object"
 
 
 def classes_put(function: Any, fields: Mapping[str, str]) -> dict[str, list[str]]:
@@ -26,7 +27,7 @@ def classes_put(function: Any, fields: Mapping[str, str]) -> dict[str, list[str]
 
     ``fields`` are the names of the states by the attributes that hold them. Objects stored in other ways are not seen.
     """
-    known = {name.partition(":")[2]: name for name in own_classes(function)}
+    known = {name.partition(":")[2]: written_in(kept) for name, kept in own_classes(function).items()}
     found: dict[str, set[str]] = {}
     for method in methods_of(function):
         for attribute, names in _put_by(method, known.keys()):
@@ -112,7 +113,7 @@ def shape(kept: type) -> list[str] | None:
             return None
         defaults = getattr(kept, "_field_defaults", {})
         return [NAMED_TUPLE, *(f"field {name}" for name in names), *(f"default {name}" for name in defaults)]
-    return _of_dataclass(kept) if dataclasses.is_dataclass(kept) else None
+    return _of_dataclass(kept) if dataclasses.is_dataclass(kept) else _of_object(kept)
 
 
 def _of_enum(kept: type[enum.Enum]) -> list[str] | None:
@@ -131,3 +132,26 @@ def _of_dataclass(kept: type) -> list[str] | None:
         return None
     defaults = [name for name in fields if any(name in vars(base) for base in own)]
     return [DATACLASS, *(f"field {name}" for name in fields), *(f"default {name}" for name in defaults)]
+
+
+def _of_object(kept: type) -> list[str] | None:
+    """A class of no special sort: the attributes that its constructor sets are those of each object."""
+    if kept.__bases__ != (object,) or "__slots__" in vars(kept) or of_pickles(kept) or "__getattr__" in vars(kept):
+        return None
+    begin = vars(kept).get("__init__")
+    if not isinstance(begin, FunctionType) or _branches(begin):
+        return None
+    fields = sorted(set(attributes_of(begin.__code__)))
+    return [
+        OBJECT,
+        *(f"field {name}" for name in fields),
+        *(f"default {name}" for name in fields if name in vars(kept)),
+    ]
+
+
+def _branches(function: FunctionType) -> bool:
+    """Whether a constructor may leave something out, or has others do its work."""
+    names = {one.opname for one in dis.get_instructions(function)}
+    return any("_IF_" in name or name == "FOR_ITER" for name in names) or bool(
+        names & {"CALL", "CALL_FUNCTION", "CALL_METHOD"}
+    )

@@ -31,9 +31,10 @@ from compat.compiler.transformations.operators import (
 )
 from compat.plan.asked import PER_WINDOW_CALLS, Asked, asked_while_processing
 from compat.plan.built_in import more_of, states_of
+from compat.plan.folding import fold_of
 from compat.plan.held import holding_of
 from compat.plan.made import classes_known, classes_made, classes_written, values_of
-from compat.plan.methods import names_used
+from compat.plan.methods import closure_of, names_used
 from compat.plan.pickled import classes_put, classes_shaped
 from compat.state import names as framework
 from compat.state.model.operators import Detail
@@ -228,7 +229,9 @@ def _python(node: StreamNode, operator: PythonFunction, opening: Opening | None)
         states += _built_in_python(operator, key)
     if operator.function is not None:
         detail["made_with"] = values_of(operator.function)
-        if (holding := holding_of(operator.function, context.names)) is not None:
+        asked = frozenset(state.name for state in states if state.known is Known.CODE)
+        trigger = operator.trigger if isinstance(operator, ops.Window) else None
+        if (holding := holding_of(operator.function, context.names, trigger, asked)) is not None:
             detail["holding"] = holding
     has_state = keyed or bool(states)
     if any("Pickled" in (state.type or "") for state in states if not state.built_in):
@@ -328,7 +331,7 @@ def _of_function(
     states = [
         _described(descriptor, key, StateScope.KEYED, Known.OPENED, place) for descriptor, place in context.descriptors
     ]
-    kept = frozenset(name for name, value in getattr(function, "__dict__", {}).items() if value is context)
+    kept = frozenset(name for name, value in getattr(function, "__dict__", {}).items() if _leads_to(value, context))
     in_windows = isinstance(operator, ops.Window) and bool(names_used(function) & PER_WINDOW_CALLS)
     if kept or in_windows:
         asked = asked_while_processing(function, kept)
@@ -342,6 +345,15 @@ def _of_function(
         known = {state.name for state in states}
         states += [_asked(each, operator, key) for each in asked if each.descriptor.name not in known]
     return states, None
+
+
+def _leads_to(value: Any, context: RuntimeContext) -> bool:
+    """Whether a value is the runtime context, a method of it, or a function that holds it."""
+    if isinstance(value, FunctionType):
+        return any(one is context for one in closure_of(value).values())
+    if isinstance(value, partial):
+        return any(_leads_to(one, context) for one in (value.func, *value.args, *value.keywords.values()))
+    return value is context or getattr(value, "__self__", None) is context
 
 
 def _own_trigger(operator: ops.Window) -> Any:
@@ -385,6 +397,7 @@ def _described(
         key_type=key,
         ttl=None if ttl is None else milliseconds_of(ttl.get_ttl()),
         source=None if place is None else SourceLine(place.file, place.line, place.end),
+        function=fold_of(descriptor),
         known=known,
     )
 

@@ -19,7 +19,9 @@ class UserCode(Record, frozen=True, kw_only=True):
 
     ``digest`` covers its code and the code that it reaches in the user's own classes. Another build of the same source has the
     same digest. It is None if the code is not available. ``captured`` are the plain values that the function object holds.
-    ``samples`` is a digest of a KeySelector's results for made-up records, None if none could be made.
+    ``samples`` is a digest of a KeySelector's results for made-up records, None if none could be made; ``branches`` says that
+    it decides by the record, so that samples do not show everything, and ``constants`` is a digest of the constants in its
+    code where ``samples`` leaves them out.
     """
 
     name: str
@@ -27,6 +29,8 @@ class UserCode(Record, frozen=True, kw_only=True):
     digest: str | None = None
     captured: tuple[Captured, ...] = ()
     samples: str | None = None
+    branches: bool = False
+    constants: str | None = None
 
     def __str__(self) -> str:
         return self.name if self.method is None else f"{self.name}.{self.method}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
@@ -10,7 +11,7 @@ import jpype
 
 from compat.loader.jvm.bridge import Java, bytes_of, class_name, exists, fields_of, flink, is_a, member
 from compat.loader.jvm.bytecode import Classes
-from compat.loader.jvm.classfile import ABSTRACT, BRIDGE, Call, Instruction, Member, Method
+from compat.loader.jvm.classfile import ABSTRACT, BRIDGE, Call, Dynamic, FieldUse, Instruction, Member, Method
 from compat.loader.jvm.dataflow import TooLong
 from compat.loader.jvm.descriptors import ASKS, Asked, Askings, Below, hands_over, name_of, overriding
 from compat.loader.jvm.fielduses import FieldUses, calls
@@ -34,6 +35,8 @@ _TYPE, _SERIALIZER = "api.common.typeinfo.TypeInformation", "api.common.typeutil
 _TRIGGER = "streaming.api.windowing.triggers.Trigger"
 _HOLDERS = ("streaming.api.operators.", "streaming.api.functions.", "streaming.runtime.operators.windowing.", "cep.")
 """Packages of Flink's own classes that hold functions of the program."""
+_PUTS = frozenset({0xB3, 0xB5})
+"""Putting a value into a field, static or of an object."""
 _DEPTH, _MOST_METHODS = 5, 3000
 
 
@@ -175,7 +178,10 @@ def _followed(value: Java, in_windows: bool, opened: bool) -> Later:
     if not opened:
         done = [one for one in done if one.name != "open"]
         coming += () if opening is None else (opening,)
-    later, before = _reached(classes, coming), _reached(classes, done)
+    before = _reached(classes, done, made=False)
+    kept, perhaps = _lambdas_of(classes, before.values())
+    coming += kept
+    later = _reached(classes, coming)
     short = name.rpartition("/")[2].replace("$", ".")
     for method in {**before, **later}.values():
         if _calls_one_of(classes, method, _RAW):
@@ -183,14 +189,30 @@ def _followed(value: Java, in_windows: bool, opened: bool) -> Later:
     anywhere = _reached(classes, coming, below)
     if not opened and (why := _beyond_reading(value, classes, opening, below)) is not None:
         return Later(why=f"{short} {why}")
+    askings = Askings(classes, below, value, in_windows)
+    left = [one for one in perhaps if any(_asks(classes, each) for each in _reached(classes, [one]).values())]
+    # What is told only when such a lambda is called may have been so in opening.
+    handed = askings.of(left, _reached(classes, left).values())[0] if left else ()
     if not any(
         _asks(classes, method) and (member not in before or not member.descriptor.startswith("()") or _waits(value))
         for member, method in anywhere.items()
     ):
-        return Later()
-    asked, lost = Askings(classes, below, value, in_windows).of(coming, later.values())
+        return Later(tuple(handed))
+    asked, lost = askings.of(coming, later.values())
     when = ", when records come" if opened else ""
-    return Later(asked, None if lost is None else f"{short} asks for state in {lost}(){when}")
+    return Later((*asked, *handed), None if lost is None else f"{short} asks for state in {lost}(){when}")
+
+
+def _lambdas_of(classes: Classes, methods: Iterable[Method]) -> tuple[list[Method], list[Method]]:
+    """The lambdas of methods, which run when something calls them: those that are put into fields, and the others."""
+    kept, others = [], []
+    for method in methods:
+        for one, after in itertools.pairwise(_instructions(method)):
+            into = kept if isinstance(after, FieldUse) and after.opcode in _PUTS else others
+            for called in calls(one) if isinstance(one, Dynamic) else ():
+                if classes.own(called.owner) is not None and (found := classes.resolve(called)) is not None:
+                    into.append(found)
+    return kept, others
 
 
 def _open_of(value: Java, classes: Classes, name: str) -> Method | None:
@@ -248,8 +270,10 @@ def _called_by_flink(classes: Classes, name: str) -> Iterator[Method]:
             seen.add(signature)
 
 
-def _reached(classes: Classes, entries: Iterable[Method], below: Below | None = None) -> Mapping[Member, Method]:
-    """The program's methods that code comes to, with all methods of the objects that it makes.
+def _reached(
+    classes: Classes, entries: Iterable[Method], below: Below | None = None, *, made: bool = True
+) -> Mapping[Member, Method]:
+    """The program's methods that code comes to, with all methods of the objects and the lambdas that it makes, if ``made``.
 
     With ``below``, methods that others override are those, too, where the object decides which is called. Raises TooLong.
     """
@@ -263,10 +287,12 @@ def _reached(classes: Classes, entries: Iterable[Method], below: Below | None = 
             continue
         found[method.member] = method
         for one in method.code.instructions:
+            if isinstance(one, Dynamic) and not made:
+                continue
             by_object = below is not None and not (isinstance(one, Call) and one.opcode in CALLS_OF_ONE)
             for called in calls(one):
                 cls = classes.own(called.owner)
-                if called.name == "<init>" and cls is not None and cls.name != method.owner.name:
+                if made and called.name == "<init>" and cls is not None and cls.name != method.owner.name:
                     todo += cls.methods
                 elif cls is not None and (resolved := classes.resolve(called)) is not None:
                     todo.append(resolved)

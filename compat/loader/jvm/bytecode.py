@@ -151,6 +151,10 @@ class _Part(NamedTuple):
     end: int
 
 
+_VIRTUAL = frozenset({0xB6, 0xB9})
+"""Calls of a method of the object's own class, wherever it is declared."""
+
+
 class Walk:
     """A traversal of code for a digest. The class named ``root`` counts by its place in the code, not by its name.
 
@@ -159,6 +163,8 @@ class Walk:
 
     def __init__(self, classes: Classes, root: str, of_object: frozenset[tuple[str, int]] = OF_OBJECT) -> None:
         self._classes = classes
+        self._this: str | None = None
+        self._above = frozenset[str]()
         self._of_object = of_object
         self._outer = root.partition("$")[0]
         self._words: list[str] = []
@@ -201,6 +207,12 @@ class Walk:
         self.digest()
         return any(f".{name}(" in word for name in names for word in self._words)
 
+    def inside(self, name: str) -> Walk:
+        """Walk as code of an object of this class: what the classes above it call of themselves are its methods."""
+        self._this = name
+        self._above = frozenset(one.name for one in self._classes.line(name))
+        return self
+
     def object_of(self, name: str) -> Walk:
         """Walk the methods that others can call on an object of a class: those that its superclasses declare, except
         ``Object``.
@@ -211,6 +223,7 @@ class Walk:
 
     def methods(self, name: str, wanted: Iterable[str]) -> Walk:
         """Walk the methods of a class with these names."""
+        self.inside(name)
         names = frozenset(wanted)
         found: dict[tuple[str, str], Method] = {}
         for cls in self._classes.line(name):
@@ -393,7 +406,8 @@ class Walk:
         owner, name, descriptor = one.method
         if owner.startswith("[") or self._classes.own(owner) is None:
             return f"call {self._class(owner)}.{name}{self._descriptor(descriptor)}"
-        method = self._classes.resolve(one.method)
+        own = self._this if owner in self._above and one.opcode in _VIRTUAL else None
+        method = self._classes.resolve(one.method if own is None else one.method._replace(owner=own))
         if method is None:
             return f"call {name}{self._descriptor(descriptor)}"
         if method.code is None:

@@ -33,6 +33,28 @@ class FieldUses:
             str(one.value) for one in _instructions(method) if isinstance(one, Constant) and isinstance(one.value, str)
         )
 
+    def texts_reached(self, method: Method) -> Iterator[str]:
+        """The strings in the code of a method and of the lambdas in it, in their order."""
+        for one in self.reached(method):
+            if isinstance(one, Constant) and isinstance(one.value, str):
+                yield one.value
+
+    def instructions(self, method: Method) -> tuple[Instruction, ...]:
+        """A method's own instructions."""
+        return _instructions(method)
+
+    def reached(self, method: Method) -> Iterator[Instruction]:
+        """A method's instructions with those of the lambdas in it."""
+        return self._reached(method, (method.member,))
+
+    def _reached(self, method: Method, inside: tuple[Member, ...]) -> Iterator[Instruction]:
+        for one in _instructions(method):
+            yield one
+            for member in calls(one):
+                found = self._own(member) if self._is_made_up(member) and member not in inside else None
+                if found is not None:
+                    yield from self._reached(found, (*inside, member))
+
     def used(self, method: Method) -> set[str]:
         """The fields of the class that a method reads or writes, itself or in methods of the class that it calls."""
         found: set[str] = set()
@@ -62,15 +84,22 @@ class FieldUses:
         """The name of a field, behind that of its class if it is another one's."""
         return field.name if field.owner == self.cls.name else f"{field.owner.rpartition('/')[2]}.{field.name}"
 
-    def text(self, method: Method, renamed: Mapping[str, str]) -> str:
-        """A method's code as text, equal for another build; fields are named as in ``renamed``."""
-        return "\n".join(self._lines(method, renamed, (method.member,)))
+    def text(self, method: Method, renamed: Mapping[str, str], masked: Mapping[str, int]) -> str:
+        """A method's code as text, equal for another build; fields are named as in ``renamed``, strings that are ``masked`` by
+        their numbers.
+        """
+        return "\n".join(self._lines(method, renamed, masked, (method.member,)))
 
-    def _lines(self, method: Method, renamed: Mapping[str, str], inside: tuple[Member, ...]) -> Iterator[str]:
+    def _lines(
+        self, method: Method, renamed: Mapping[str, str], masked: Mapping[str, int], inside: tuple[Member, ...]
+    ) -> Iterator[str]:
         for one in _instructions(method):
             name = self.name_of(one.field) if isinstance(one, FieldUse) else ""
             if isinstance(one, FieldUse) and (one.field.owner == self.cls.name or name in renamed):
                 yield f"{one.opcode} this.{renamed.get(name, name)}"
+                continue
+            if isinstance(one, Constant) and isinstance(one.value, str) and one.value in masked:
+                yield f"state {masked[one.value]}"
                 continue
             called = [member for member in calls(one) if self._is_made_up(member)]
             if not called:
@@ -80,7 +109,7 @@ class FieldUses:
             for member in called:
                 found = self._own(member)
                 if found is not None and member not in inside:
-                    yield from self._lines(found, renamed, (*inside, member))
+                    yield from self._lines(found, renamed, masked, (*inside, member))
 
     def _own(self, member: Member) -> Method | None:
         return self.cls.by_signature.get((member.name, member.descriptor)) if member.owner == self.cls.name else None

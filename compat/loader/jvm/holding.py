@@ -3,41 +3,74 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Set
 from itertools import islice
 
 import jpype
 
 from compat.loader.jvm.bridge import Java, class_name, fields_of, is_a, java, member, members
+from compat.loader.jvm.classfile import Method
 from compat.loader.jvm.descriptors import DESCRIPTOR, name_of
 from compat.loader.jvm.fielduses import FieldUses
 from compat.loader.jvm.harness import keyed_backend
 from compat.loader.jvm.settings import digest_of
 from compat.loader.jvm.usercode import classes_of
-from compat.state.model.behaviour import Holding
+from compat.state.model.behaviour import MOST_ROLES, Holding, in_its_role
 
 _STATE = ("api.common.state.State", "api.common.state.v2.State")
 _DEPTH = 3
 _MOST = 100
+_BEFORE = frozenset({"open", "initializeState", "<init>", "<clinit>"})
+"""Methods whose states are in fields, once they have run."""
 _OF_INPUT = re.compile(r"(?:processElement|map|flatMap)([12])|process(Broadcast)?Element")
 
 
 def holding_of(operator: Java) -> Holding | None:
-    """The states in the fields of an open operator's function and in what is in these; None if there are none."""
+    """The states in the fields of an open operator's function and in what is in these, and those that it, or the trigger of
+    its windows, asks for elsewhere; None if there are none."""
     if not hasattr(operator, "getUserFunction") or (function := operator.getUserFunction()) is None:
         return None
-    reach = _Reach(function.getClass().getClassLoader(), _names(operator))
+    names = _names(operator)
+    reach = _Reach(operator.getUserCodeClassloader(), names)
     reach.within(function)
+    if (trigger := _member(operator, "trigger")) is not None:
+        reach.within(trigger, "trigger.")
     uses = list(reach.uses())
     reach.elsewhere(uses)
-    if not reach.fields:
+    asked = frozenset(names.values()) - frozenset(reach.fields.values())
+    places = dict(_places(uses, asked))
+    if not reach.fields and not places:
         return None
     return Holding(
-        fields=reach.fields,
-        code=_digest(uses, reach.fields, {}),
-        code_by_state=_digest(uses, reach.fields, reach.fields),
+        fields={**reach.fields, **places},
+        code=_digest(uses, reach.fields, {}, asked),
+        code_by_state=_digest(uses, reach.fields, reach.fields, frozenset()),
         inputs=tuple(_inputs(uses, reach.fields)),
+        roles=dict(_roles(uses, reach.fields)),
     )
+
+
+def _roles(uses: list[FieldUses], fields: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """By state, a digest of the code in which only this one can be told from the others."""
+    for state in sorted(set(fields.values()))[:MOST_ROLES]:
+        if roles := in_its_role(state, fields):
+            yield state, _digest(uses, fields, roles, frozenset())
+
+
+def _places(uses: Iterable[FieldUses], asked: Set[str]) -> Iterator[tuple[str, str]]:
+    """The states that methods ask for by a text in their code or in that of their lambdas, by the number of this text."""
+    for one in uses:
+        for method in one.cls.methods:
+            here = set(one.texts(method)) if method.name in _BEFORE else set[str]()
+            if "$" not in method.name:
+                for name, number in _numbered(one, method, asked - here).items():
+                    yield f"{method.name}[{number}]", name
+
+
+def _numbered(one: FieldUses, method: Method, asked: Set[str]) -> dict[str, int]:
+    """The names of states in the code of a method and of its lambdas, in their order there."""
+    found = dict.fromkeys(text for text in one.texts_reached(method) if text in asked)
+    return {name: number for number, name in enumerate(found)}
 
 
 class _Reach:
@@ -71,7 +104,7 @@ class _Reach:
                     held = self._loader.loadClass(field.owner.replace("/", ".")).getDeclaredField(field.name)
                 except jpype.JException:
                     continue  # it is of a class above that one
-                self._look(name, held, None, _DEPTH)
+                self._look(name, held, None, _DEPTH - 1)
 
     def _look(self, path: str, field: Java, holder: Java, depth: int) -> None:
         try:
@@ -131,18 +164,25 @@ def _identity(value: Java) -> int:
     return int(jpype.JClass("java.lang.System").identityHashCode(value))
 
 
-def _digest(uses: Iterable[FieldUses], fields: Mapping[str, str], renamed: Mapping[str, str]) -> str:
-    """A digest of the methods that do not name a state; fields count by what ``renamed`` calls them, and places in
-    collections and helping objects, which the code reaches step by step, with it."""
+def _digest(uses: Iterable[FieldUses], fields: Mapping[str, str], renamed: Mapping[str, str], masked: Set[str]) -> str:
+    """A digest of the methods that do not name a state of the ``fields`` nor fill them; fields count by what ``renamed`` calls
+    them, and places in collections and helping objects, which the code reaches step by step, with it. Names that are
+    ``masked`` count by their order.
+    """
     names = set(fields.values())
     told = sorted(
-        f"{method.name}{method.descriptor} {one.text(method, renamed)}"
+        f"{method.name}{method.descriptor} {one.text(method, renamed, _numbered(one, method, masked))}"
         for one in uses
         for method in one.cls.methods
-        if "$" not in method.name and names.isdisjoint(one.texts(method))
+        if "$" not in method.name and names.isdisjoint(one.texts(method)) and not _only_fills(one, method)
     )
     told += sorted(f"{place} {state}" for place, state in renamed.items() if not place.isidentifier())
     return digest_of("\n".join(told))
+
+
+def _only_fills(one: FieldUses, method: Method) -> bool:
+    """Whether a method has run before the first record, and makes no lambda: the fields show what it did."""
+    return method.name in _BEFORE and len(list(one.reached(method))) == len(one.instructions(method))
 
 
 def _inputs(uses: Iterable[FieldUses], fields: Mapping[str, str]) -> Iterator[tuple[str, ...]]:

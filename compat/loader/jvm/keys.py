@@ -97,7 +97,7 @@ def selector_of(selector: Java, records: Java, keys: Java) -> UserCode | None:
             return found
         method, reference, root = declared.member, False, name
         carries = any(True for _ in fields_of(selector))
-    walk = Walk(classes_of(loader).seen_from(root), root, frozenset()).expression(method, reference)
+    walk = Walk(classes_of(loader).seen_from(root), root, frozenset()).inside(root).expression(method, reference)
     digest = walk.digest()
     samples = None if walk.branches else _keys(selector, records, keys, walk.constants)
     return msgspec.structs.replace(found, digest=found.digest if carries else digest, samples=samples)
@@ -154,7 +154,7 @@ def _digest(classes: Classes, name: str, method: str, descriptor: str) -> tuple[
     found = classes.resolve(Member(name, method, descriptor))
     if found is None or found.code is None:
         return None, False
-    walk = Walk(classes, name).method(found.member)
+    walk = Walk(classes, name).inside(name).method(found.member)
     return _with_components(walk.digest(), found), walk.branches
 
 

@@ -31,6 +31,11 @@ class PythonFunction(Operator, frozen=True, kw_only=True):
     def functions(self) -> tuple[Any, ...]:
         return (self.function,)
 
+    @property
+    def key_selectors(self) -> tuple[Any, ...]:
+        """What makes the keys of each input; nothing for an operator without keys."""
+        return ()
+
 
 # Streams without keys
 
@@ -160,6 +165,10 @@ class KeyedFunction(PythonFunction, frozen=True, kw_only=True):
 
     python = PythonOperator.KEYED_PROCESS
 
+    @property
+    def key_selectors(self) -> tuple[Any, ...]:
+        return (self.key_selector,)
+
 
 class KeyedMap(KeyedFunction, frozen=True, kw_only=True):
     """``map`` on a keyed stream."""
@@ -280,6 +289,10 @@ class KeyedCoFunction(PythonFunction, frozen=True, kw_only=True):
     key_selector2: Any = None
 
     python = PythonOperator.KEYED_CO_PROCESS
+
+    @property
+    def key_selectors(self) -> tuple[Any, ...]:
+        return self.key_selector1, self.key_selector2
 
 
 class KeyedCoMap(KeyedCoFunction, frozen=True, kw_only=True):

@@ -439,6 +439,9 @@ def fed(place: int, uid: str | None, feed: str | None, function: str = "m.Count"
         ([fed(1, "u", "a")], [fed(1, "u", "b"), fed(2, "v", "a", "m.Other")], {}),
         ([fed(1, "u", "a")], [fed(1, "u", "b", "m.Other"), fed(2, "v", "a")], {}),
         ([fed(1, None, "a")], [fed(1, None, "b"), fed(2, "v", "a")], {}),
+        ([fed(1, "u", "a"), fed(2, "v", "b", "m.Other")], [fed(1, "u", "b"), fed(2, "v", "a", "m.Other")],
+         {"1": "2", "2": "1"}),
+        ([fed(1, "u", "a"), fed(2, "v", "b", "m.Other")], [fed(1, "u", "b"), fed(2, "v", "c", "m.Other")], {}),
     ],
 )  # fmt: skip
 def test_feeds_that_changed_places(old: list[Operator], new: list[Operator], found: dict[str, str]) -> None:

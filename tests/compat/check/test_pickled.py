@@ -19,6 +19,10 @@ STATE = State(name="s", kind=StateKind.VALUE, scope=StateScope.KEYED, type=str(T
         ({"classes_made": ["__main__:Account"]}, ["__main__:Account"], None),
         ({"classes_made": ["__main__:Account"]}, ["__main__:Customer"], Level.UNKNOWN),
         ({"classes_made": ["__main__:Account"]}, None, None),
+        # A module that NEW does not load may be there, with the class or without.
+        ({"classes_made": ["models:Account"]}, ["things:Account"], Level.UNKNOWN),
+        ({"classes_made": ["models:Account"], "classes_put": {"s": ["models:Account"]}}, ["models:X"], Level.ERROR),
+        ({"classes_made": ["models:Account"], "classes_put": {"s": ["models:Account"]}}, [], Level.UNKNOWN),
         ({"classes_pickled": {"s": ["__main__:Account"]}}, ["__main__:Customer"], Level.ERROR),
         ({"classes_pickled": {"s": ["__main__:Account"]}}, [], Level.ERROR),
         ({"classes_pickled": {"s": ["decimal:Decimal"]}}, [], None),

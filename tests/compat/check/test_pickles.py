@@ -15,6 +15,7 @@ STATE = State(name="s", kind=StateKind.VALUE, scope=StateScope.KEYED, type=TYPE,
 COLOURS = ["enum", "value 1 RED", "value 2 BLUE"]
 POINT = ["named tuple", "field x", "field y"]
 TOTAL = ["dataclass", "field n"]
+OBJECT = ["object", "field m", "field n"]
 
 
 def found(old, new, put=("m:C",)):
@@ -48,11 +49,15 @@ FAILS, UNKNOWN = [("CMP430", Level.ERROR)], [("CMP431", Level.UNKNOWN)]
         (COLOURS, ["enum", "value 1 RED", "value 3 GREEN"], FAILS),
         (COLOURS, [*COLOURS, "value 3 GREEN"], []),
         (COLOURS, ["enum", "value 1 CRIMSON", "value 2 BLUE"], []),
-        (COLOURS, ["enum", "value 2 RED", "value 1 BLUE"], UNKNOWN),
+        (COLOURS, ["enum", "value 2 RED", "value 1 BLUE"], FAILS),  # old objects are read as others
         (POINT, [*POINT, "field z"], FAILS),
         (POINT, [*POINT, "field z", "default z"], []),
         (POINT, POINT[:2], FAILS),
-        (POINT, ["named tuple", "field y", "field x"], UNKNOWN),
+        (POINT, ["named tuple", "field y", "field x"], FAILS),
+        (POINT, ["named tuple", "field x", "field z"], UNKNOWN),
+        (OBJECT, ["object", "field m", "field total"], FAILS),
+        (OBJECT, ["object", "field m", "field n", "field new", "default new"], []),
+        (OBJECT, ["object", "field n"], []),
         (TOTAL, ["dataclass", "field total"], FAILS),
         (TOTAL, [*TOTAL, "field m"], FAILS),
         (TOTAL, [*TOTAL, "field m", "default m"], []),

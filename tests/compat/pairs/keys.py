@@ -16,7 +16,7 @@ def keyed(key: str) -> str:
 
 
 KEYS = [
-    pair("key_selector_rewritten", keyed("lambda x: x % 3, L"), keyed("lambda x: (x + 3) % 3, L"), OK),
+    pair("key_selector_rewritten", keyed("lambda x: x % 3, L"), keyed("lambda x: (x + 3) % 3, L"), OK, "CMP419"),
     pair("key_long_to_string", keyed("lambda x: x % 3, L"), keyed("lambda x: str(x % 3), S"), BROKEN, "CMP406"),
     pair("key_long_to_int", keyed("lambda x: x % 3, L"), keyed("lambda x: x % 3, I"), BROKEN, "CMP406"),
     pair(

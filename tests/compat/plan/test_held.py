@@ -76,6 +76,148 @@ def test_exchanged_ones_leave_the_code_as_it_was_and_not_what_it_does(make: Any,
     assert held(make) == before
 
 
+class Lazy:
+    """Asks for states while it processes."""
+
+    @property
+    def count(self) -> Any:
+        return self.ctx.get_state(ValueStateDescriptor("x", Types.LONG()))
+
+    @property
+    def last(self) -> Any:
+        return self.ctx.get_state(ValueStateDescriptor("y", Types.LONG()))
+
+    def process(self) -> Any:
+        return self.count, self.last
+
+
+class LazyExchanged(Lazy):
+    @property
+    def count(self) -> Any:
+        return self.ctx.get_state(ValueStateDescriptor("y", Types.LONG()))
+
+    @property
+    def last(self) -> Any:
+        return self.ctx.get_state(ValueStateDescriptor("x", Types.LONG()))
+
+
+class Opens:
+    """Fills its attributes from names in a tuple."""
+
+    def open(self, give: Any) -> None:
+        self.count, self.last = (give(name) for name in ("x", "y"))
+
+    def process(self) -> Any:
+        return self.count.value(), -self.last.value()
+
+
+class OpensExchanged(Opens):
+    def open(self, give: Any) -> None:
+        self.count, self.last = (give(name) for name in ("y", "x"))
+
+
+class UsesExchanged(Opens):
+    def process(self) -> Any:
+        return self.last.value(), -self.count.value()
+
+
+class Renames(Opens):
+    def open(self, give: Any) -> None:
+        self.last, self.count = (give(name) for name in ("x", "y"))
+
+    def process(self) -> Any:
+        return self.last.value(), -self.count.value()
+
+
+class Uses:
+    """Helps a function."""
+
+    def __init__(self, count: Any, last: Any) -> None:
+        self.count, self.last = count, last
+
+    def both(self) -> Any:
+        return self.count.value(), -self.last.value()
+
+
+class UsesOtherwise(Uses):
+    def both(self) -> Any:
+        return self.last.value(), -self.count.value()
+
+
+def alone(function: type) -> Any:
+    """A class with its methods and those of the classes above it, without these."""
+    methods = {name: one for owner in function.__mro__[-2::-1] for name, one in vars(owner).items()}
+    return type("Alone", (), {name: one for name, one in methods.items() if not name.startswith("__")})()
+
+
+def opened(function: type) -> Holding:
+    """What a function holds when it was opened."""
+    stands = {name: Stand() for name in NAMES}
+    made = alone(function)
+    made.open(stands.__getitem__)
+    found = holding_of(made, {id(one): name for name, one in stands.items()})
+    assert found is not None
+    return found
+
+
+def lazy(function: type) -> Holding:
+    """What a function holds that asks for states while it processes."""
+    found = holding_of(alone(function), {}, asked=frozenset(NAMES))
+    assert found is not None
+    return found
+
+
+def test_states_that_are_asked_for_later_have_the_places_where_code_names_them() -> None:
+    before, after = lazy(Lazy), lazy(LazyExchanged)
+    assert sorted(before.fields.values()) == ["x", "y"]
+    assert set(before.fields.values()) == set(after.fields.values())
+    assert before.code == after.code
+    assert before.code_by_state != after.code_by_state
+
+
+def test_names_in_a_tuple_leave_the_code_as_it_was() -> None:
+    before, after = opened(Opens), opened(OpensExchanged)
+    assert (
+        before.fields
+        == {"count": "x", "last": "y"}
+        == dict(zip(after.fields, reversed(after.fields.values()), strict=True))
+    )
+    assert before.code == after.code
+
+
+def test_the_role_of_a_state_is_what_the_code_does_with_it() -> None:
+    before = opened(Opens).roles
+    assert before["x"] != before["y"]
+    for exchanged in (opened(OpensExchanged).roles, opened(UsesExchanged).roles):
+        assert exchanged == {"x": before["y"], "y": before["x"]}
+    assert opened(Renames).roles == before
+
+
+def test_the_role_of_a_state_is_told_by_the_object_that_helps() -> None:
+    stands = {name: Stand() for name in NAMES}
+    names = {id(one): name for name, one in stands.items()}
+    before, after = (holding_of(Keeps(kind(stands["x"], stands["y"])), names) for kind in (Uses, UsesOtherwise))
+    assert before is not None
+    assert after is not None
+    assert set(before.roles) == {"x", "y"}
+    assert before.roles["x"] != before.roles["y"]
+
+
+KEPT: dict[str, Any] = {}
+
+
+class Global:
+    def process(self) -> Any:
+        return KEPT["count"], KEPT["last"]
+
+
+def test_states_are_found_in_a_global_collection() -> None:
+    KEPT["count"] = Stand()
+    found = holding_of(Global(), {id(KEPT["count"]): "x"})
+    assert found is not None
+    assert found.fields == {"KEPT['count']": "x"}
+
+
 @pytest.mark.parametrize("value", [None, 1, [1, "x"], {"a": Types.LONG()}, Bag(1, 2), RULES.__class__])
 def test_other_values_hold_none(value: Any) -> None:
     assert holding_of(Keeps(value), {}) is None

@@ -67,6 +67,25 @@ class Plain:
     pass
 
 
+class Held:
+    n = 0
+
+    def __init__(self, n, m):
+        self.n, self.m = n, m
+
+
+class HeldByAnother:
+    def __init__(self, n):
+        super().__init__()
+        self.n = n
+
+
+class HeldPerhaps:
+    def __init__(self, n):
+        if n:
+            self.n = n
+
+
 Point = collections.namedtuple("Point", "x y", defaults=[0])
 
 
@@ -87,6 +106,9 @@ class Subclass(Point):
         (Forgiving, None),
         (Bits, None),
         (Plain, None),
+        (Held, ["object", "field m", "field n", "default n"]),
+        (HeldByAnother, None),
+        (HeldPerhaps, None),
         (Subclass, None),
     ],
 )

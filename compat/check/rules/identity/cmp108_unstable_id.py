@@ -9,6 +9,7 @@ from compat.check import code_suggestions
 from compat.check.context import Check
 from compat.check.findings import Fate, Finding, Fix, Level
 from compat.check.rule import Rule
+from compat.check.similarity import own_function, values_of
 from compat.plan.facts import Program
 from compat.state.model.operators import Operator
 
@@ -36,10 +37,39 @@ def _find(check: Check) -> Iterator[Finding]:
                     ),
                 ),
             )
+        yield from _changing_work(check, side, program, again)
     told = [new for new in check.new.operators if new.has_state and new.detail.get("uid_drawn") is not None]
     for new in told:
         yield _made_anew(check, new, str(new.detail.get("uid_drawn")))
     yield from _drawn(check, {new.uid for new in told})
+
+
+def _changing_work(check: Check, side: str, program: Program, again: Program) -> Iterator[Finding]:
+    """Operators whose work another id has at the next start: which gets which is no matter of the program's text."""
+    moved = {_work(second) for second in again.operators}
+    for first in program.operators:
+        second = again.by_id.get(first.id)
+        if second is None or not first.has_state or _work(first) == _work(second) or _work(first) not in moved:
+            continue  # values that are drawn anew, such as the time, are no other operator's
+        yield check.finding(
+            RULE,
+            f"the id of {first.label} is that of another operator at every start",
+            consequence="State saved by one start of the program goes to another operator at the next one.",
+            reason=f"Two builds of {program.name} gave the id to operators with other functions, values or inputs.",
+            old=first if side == "old" else None,
+            new=first if side == "new" else None,
+            fixes=(
+                Fix(
+                    text="Let no order of a set, nothing random and no time decide which operator gets which uid.",
+                    code=f".uid({code_suggestions.text_of(code_suggestions.fresh_uid(first, set()))})",
+                ),
+            ),
+        )
+
+
+def _work(operator: Operator) -> tuple[object, ...]:
+    """What an operator does, as far as it is known: its function, the values in it, and what feeds it."""
+    return own_function(operator), values_of(operator), operator.detail.get("fed")
 
 
 def _made_anew(check: Check, new: Operator, by: str) -> Finding:
@@ -111,7 +141,7 @@ RULE = Rule(
     name="unstable-id",
     level=Level.ERROR,
     fate=Fate.REFUSED,
-    summary="Building the same program twice gives different operator ids.",
+    summary="Building the same program twice gives different operator ids, or gives an id to another operator.",
     why="A random id, or one that depends on the order of a set, differs at the next start. No savepoint of this job "
     "can be restored, not even by the same program.",
     old="stream.map(f).uid(str(uuid4()))",

@@ -6,20 +6,25 @@ from collections.abc import Iterator
 
 from compat.check.context import Check
 from compat.check.findings import Fate, Finding, Fix, Level
-from compat.check.inputs import exchanged
+from compat.check.inputs import exchanged, moved_along, stayed
 from compat.check.mapping import Pair
 from compat.check.pinning import uid_call
 from compat.check.rule import Rule
+from compat.state.model.operators import Operator
 
 
 def _find(check: Check) -> Iterator[Finding]:
     for pair in check.right_pairs:
-        if _moved_along(pair) or not exchanged(pair.old, pair.new, check.old, check.new):
+        of_code = moved_along(pair.old, pair.new)
+        if of_code and _fields(pair.old) != _fields(pair.new):
+            continue  # other states are in the fields: another rule tells
+        changed = stayed if of_code else exchanged
+        if not changed(pair.old, pair.new, check.old, check.new):
             continue
         sides = _kept_by_side(pair)
         yield check.finding(
             RULE,
-            f"the inputs of {pair.new.label} changed places",
+            f"the {'code for the ' if of_code else ''}inputs of {pair.new.label} changed places",
             level=Level.WARNING if sides is None else Level.ERROR,
             consequence="Flink restores this without an error; "
             + (
@@ -41,12 +46,9 @@ def _find(check: Check) -> Iterator[Finding]:
         )
 
 
-def _moved_along(pair: Pair) -> bool:
-    """True if the code for the inputs changed places with them, so that each state is still used for the same records."""
-    before, after = pair.old.detail.get("holding"), pair.new.detail.get("holding")
-    if before is None or after is None or not before.inputs or not after.inputs:
-        return False
-    return before.inputs != after.inputs and before.inputs == after.inputs[::-1]
+def _fields(operator: Operator) -> dict[str, str]:
+    holding = operator.detail.get("holding")
+    return {} if holding is None else holding.fields
 
 
 def _kept_by_side(pair: Pair) -> str | None:
@@ -65,7 +67,7 @@ RULE = Rule(
     other_levels=(Level.WARNING,),
     when="warning if the operator uses the same states for the records of both inputs",
     fate=Fate.WRONG_HANDS,
-    summary="The inputs of a connect or a join changed places.",
+    summary="The inputs of a connect or a join, or the code for them, changed places.",
     why="A join or a function of two inputs keeps state by the number of the input. If x.connect(y) becomes "
     "y.connect(x) under the same id, y gets the state of x: Flink restores this without an error.",
     old='x.connect(y).process(new Join()).uid("join")',

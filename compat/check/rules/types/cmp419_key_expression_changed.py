@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from compat.check.context import Check
 from compat.check.findings import Fate, Finding, Fix, Level
+from compat.check.inputs import exchanged, moved_along
 from compat.check.mapping import Pair
 from compat.check.pinning import uid_call
 from compat.check.rule import Rule
@@ -14,10 +15,14 @@ from compat.state.model.operators import Operator
 
 
 def _find(check: Check) -> Iterator[Finding]:
+    shadowed = {pair.new.id for pair in check.mapping.shadowed}  # whose state has gone to another operator's
     for pair in check.right_pairs:
-        if _key_types(pair.old) != _key_types(pair.new):
+        if _key_types(pair.old) != _key_types(pair.new) or pair.new.id in shadowed:
             continue
-        both = zip(pair.old.key_selectors, pair.new.key_selectors, strict=False)
+        before = pair.old.key_selectors
+        if moved_along(pair.old, pair.new) and exchanged(pair.old, pair.new, check.old, check.new):
+            before = before[::-1]  # each input kept its key in its new place
+        both = zip(before, pair.new.key_selectors, strict=False)
         for number, (old, new) in enumerate(both, start=1):
             if old is not None and new is not None and old.digest is not None and new.digest is not None:
                 yield from _changes(check, pair, number, old, new)
@@ -26,6 +31,7 @@ def _find(check: Check) -> Iterator[Finding]:
 def _changes(check: Check, pair: Pair, number: int, old: UserCode, new: UserCode) -> Iterator[Finding]:
     if old.digest == new.digest and old.captured == new.captured:
         return
+    level = level_of(old, new)
     tried = old.samples is not None and old.samples == new.samples
     which = f" of input {number}" if len(pair.new.key_selectors) > 1 else ""
     if old.digest != new.digest:
@@ -38,7 +44,7 @@ def _changes(check: Check, pair: Pair, number: int, old: UserCode, new: UserCode
     yield check.finding(
         RULE,
         f"the key{which} of {pair.new.label} is another expression",
-        level=Level.WARNING if tried else Level.ERROR,
+        level=level,
         consequence="Flink restores this without an error: the state of each old key goes on with whatever has that key now, "
         "and records that had it before find none.",
         reason=reason,
@@ -56,6 +62,15 @@ def _changes(check: Check, pair: Pair, number: int, old: UserCode, new: UserCode
     )
 
 
+def level_of(old: UserCode, new: UserCode) -> Level:
+    """An error if made-up records, or the code alone, show another key; unknown if code that decides hides what changed."""
+    if old.samples is not None and new.samples is not None and old.samples != new.samples:
+        return Level.ERROR
+    if old.branches or new.branches or old.constants != new.constants:
+        return Level.UNKNOWN
+    return Level.WARNING if old.samples is not None and new.samples is not None else Level.ERROR
+
+
 def _key_types(operator: Operator) -> set[str]:
     return {state.key_type for state in operator.states or () if state.key_type is not None}
 
@@ -64,8 +79,9 @@ RULE = Rule(
     id="CMP419",
     name="key-expression-changed",
     level=Level.ERROR,
-    other_levels=(Level.WARNING,),
-    when="warning if the expression gives the same keys as before for the tried records",
+    other_levels=(Level.WARNING, Level.UNKNOWN),
+    when="warning if the expression gives the same keys as before for the tried records; unknown if code in Python that "
+    "decides by the record changed, and no tried record shows another key",
     fate=Fate.LOST,
     summary="The key of an operator is computed in another way, with the same type.",
     why="Flink compares only the type of a key. State of one thing goes on with another thing that happens to have an "

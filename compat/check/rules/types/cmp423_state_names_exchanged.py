@@ -7,7 +7,9 @@ from collections.abc import Iterator, Mapping
 from compat.check import amounts
 from compat.check.context import Check
 from compat.check.findings import Fate, Finding, Fix, Level
+from compat.check.mapping import Pair
 from compat.check.rule import Rule
+from compat.state.model.behaviour import Holding
 from compat.state.model.operators import Operator
 from compat.state.model.states import State
 
@@ -22,31 +24,55 @@ def _find(check: Check) -> Iterator[Finding]:
             for one in exchanged_names(before.fields, after.fields)
             if _alike(_named(pair.old, one[1]), _named(pair.old, one[2]))
         ]
-        if not moved:
+        roles = [] if moved else list(_exchanged_roles(pair, before, after))
+        if moved or roles:
+            yield _exchanged(check, pair, moved, roles, same_code=bool(roles) or before.code == after.code)
+
+
+def _exchanged_roles(pair: Pair, before: Holding, after: Holding) -> Iterator[tuple[str, str]]:
+    """The states of which the code now does with the one what it did with the other, and the other way round."""
+    holders = {role: state for state, role in after.roles.items()}
+    for state, role in before.roles.items():
+        other = holders.get(role)
+        if other is None or other <= state or role == after.roles.get(state):
             continue
-        told = ", ".join(f"{field!r} held {was!r} and holds {now!r}" for field, was, now in moved)
-        same_code = before.code == after.code
-        names = {was for _, was, _ in moved}
-        kept = amounts.of(*(state for state in pair.old.states or () if state.name in names))
-        yield check.finding(
-            RULE,
-            f"states of {pair.new.label} changed names with one another{kept}: {told}",
-            level=Level.ERROR if same_code else Level.WARNING,
-            consequence="Flink restores this without an error; "
-            + (
-                "the function reads the values of one state as those of the other."
-                if same_code
-                else "whether the function now reads the values of one state as those of the other cannot be told, since its "
-                "code changed too."
-            ),
-            reason="States are found by their names, and the code that uses these fields is "
-            + ("the same as before." if same_code else "another one."),
-            old=pair.old,
-            new=pair.new,
-            state=moved[0][1],
-            fixes=(Fix(text=f"Give the state in {moved[0][0]!r} the name {moved[0][1]!r} again, and so on."),),
-            silent=True,
-        )
+        if before.roles.get(other) == after.roles.get(state) and _alike(
+            _named(pair.old, state), _named(pair.old, other)
+        ):
+            yield state, other
+
+
+def _exchanged(
+    check: Check, pair: Pair, moved: list[tuple[str, str, str]], roles: list[tuple[str, str]], *, same_code: bool
+) -> Finding:
+    told = ", ".join(f"{field!r} held {was!r} and holds {now!r}" for field, was, now in moved)
+    told = told or ", ".join(f"what was done with {one!r} is done with {other!r}" for one, other in roles)
+    names = {was for _, was, _ in moved} | {name for both in roles for name in both}
+    kept = amounts.of(*(state for state in pair.old.states or () if state.name in names))
+    fix = (
+        f"Give the state in {moved[0][0]!r} the name {moved[0][1]!r} again, and so on."
+        if moved
+        else f"Use the state {roles[0][0]!r} for what it was used for, and {roles[0][1]!r}, too."
+    )
+    return check.finding(
+        RULE,
+        f"states of {pair.new.label} changed {'names' if moved else 'places in the code'} with one another{kept}: {told}",
+        level=Level.ERROR if same_code else Level.WARNING,
+        consequence="Flink restores this without an error; "
+        + (
+            "the function reads the values of one state as those of the other."
+            if same_code
+            else "whether the function now reads the values of one state as those of the other cannot be told, since its "
+            "code changed too."
+        ),
+        reason="States are found by their names, and the code that uses these fields is "
+        + ("the same as before." if same_code else "another one."),
+        old=pair.old,
+        new=pair.new,
+        state=moved[0][1] if moved else roles[0][0],
+        fixes=(Fix(text=fix),),
+        silent=True,
+    )
 
 
 def exchanged_names(before: Mapping[str, str], after: Mapping[str, str]) -> list[tuple[str, str, str]]:

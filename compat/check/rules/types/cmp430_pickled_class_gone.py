@@ -8,12 +8,13 @@ from compat.check import code_suggestions
 from compat.check.context import Check
 from compat.check.findings import Fate, Finding, Fix, Level
 from compat.check.mapping import Pair
-from compat.check.pickles import fails, put_into
+from compat.check.pickles import Exchanged, fails, put_into
 from compat.check.rule import Rule
 from compat.check.states import changes
 from compat.state.model.states import State
 
 _FAILS = "the task fails at the first record of an old key."
+_EXCHANGED = "old objects are read as others."
 
 
 def _find(check: Check) -> Iterator[Finding]:
@@ -53,16 +54,22 @@ def _broken(check: Check, pair: Pair, state: State) -> Iterator[Finding]:
     for name in put_into(pair, state.name):
         why = fails(pair, name)
         if why:
-            short = name.partition(":")[2]
+            short, exchanged = name.partition(":")[2], isinstance(why, Exchanged)
             yield check.finding(
                 RULE,
                 f"the pickled state {state.name!r} of {pair.new.label} holds objects of {short}, which {why}",
-                consequence=f"Flink restores this without an error; {_FAILS}",
+                consequence=f"Flink restores this without an error; {_EXCHANGED if exchanged else _FAILS}",
                 reason="A pickle has the values of an object; its class makes the object from them when it is loaded.",
                 old=pair.old,
                 new=pair.new,
                 state=state.name,
-                fixes=(Fix(text=f"Keep the fields of {short}, and give new ones a default value."),),
+                fixes=(
+                    Fix(
+                        text=f"Keep the order of {short}, and the values of its constants."
+                        if exchanged
+                        else f"Keep the fields of {short}, and give new ones a default value."
+                    ),
+                ),
                 silent=True,
             )
 
@@ -75,9 +82,11 @@ def _gone(pair: Pair, state: str) -> tuple[list[str], bool]:
     modules = {"__main__", *(name.partition(":")[0] for name in known)}
     pickled = pair.old.detail.get("classes_pickled", {}).get(state)
     put = put_into(pair, state)
-    named = pair.old.detail.get("classes_made", []) if pickled is None else pickled
-    gone = [name for name in named if name.partition(":")[0] in modules and name not in known]
-    certain = [name for name in gone if pickled is not None or name in put]
+    made = pair.old.detail.get("classes_made", [])
+    named = made if pickled is None else pickled
+    # A module of OLD's that NEW does not load may be there: whether its class is, cannot be told.
+    gone = [name for name in named if (name.partition(":")[0] in modules or name in made) and name not in known]
+    certain = [name for name in gone if name.partition(":")[0] in modules and (pickled is not None or name in put)]
     return [name.partition(":")[2] for name in certain or gone], bool(certain)
 
 

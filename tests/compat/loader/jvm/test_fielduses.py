@@ -37,15 +37,15 @@ def test_fields_are_found_in_what_a_method_calls_too(name, called, fields):
 def test_a_field_that_is_renamed_is_the_same_under_the_name_of_its_state():
     old, new = (uses(side, "FieldsRenamed$F") for side in ("old", "new"))
     before, after = method(old, "processElement"), method(new, "processElement")
-    assert old.text(before, {}) != new.text(after, {})
-    assert old.text(before, {"small": "x", "big": "y"}) == new.text(after, {"big": "x", "small": "y"})
+    assert old.text(before, {}, {}) != new.text(after, {}, {})
+    assert old.text(before, {"small": "x", "big": "y"}, {}) == new.text(after, {"big": "x", "small": "y"}, {})
 
 
 def test_code_that_uses_exchanged_states_is_another_one_under_their_names():
     old, new = (uses(side, "StateNamesExchanged$F") for side in ("old", "new"))
     before, after = method(old, "processElement"), method(new, "processElement")
-    assert old.text(before, {}) == new.text(after, {})
-    assert old.text(before, {"small": "x", "big": "y"}) != new.text(after, {"small": "y", "big": "x"})
+    assert old.text(before, {}, {}) == new.text(after, {}, {})
+    assert old.text(before, {"small": "x", "big": "y"}, {}) != new.text(after, {"small": "y", "big": "x"}, {})
 
 
 def test_the_names_of_states_are_told():

@@ -1,0 +1,74 @@
+"""The code by which an operator's records get their keys."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from compat.compiler.streamgraph.graph import StreamNode
+from compat.compiler.transformations.operators import PythonFunction
+from compat.plan import made_up
+from compat.plan.made import digest, values_of
+from compat.plan.reached import Reached
+from compat.plan.traced import traced
+from compat.state.model.code import Captured, UserCode
+from compat.state.types import TypeInformation
+from compat.state.types.composite import RowTypeInfo
+
+
+def key_selectors_of(node: StreamNode) -> tuple[UserCode | None, ...]:
+    """The key selector of each input of an operator in Python, none for an operator without keys."""
+    operator = node.operator
+    if not isinstance(operator, PythonFunction) or not any(operator.key_selectors):
+        return ()
+    types = list(_records(node))
+    types += [None] * len(operator.key_selectors)
+    return tuple(
+        None if selector is None else selector_of(selector, type)
+        for selector, type in zip(operator.key_selectors, types, strict=False)
+    )
+
+
+def _records(node: StreamNode) -> Iterator[TypeInformation | None]:
+    """The types of the records of each input: PyFlink puts the key before them."""
+    for given in node.input_types:
+        with_key = isinstance(given, RowTypeInfo) and len(given.field_types) == 2
+        yield given.field_types[1] if with_key else None
+
+
+def selector_of(selector: Any, records: TypeInformation | None) -> UserCode:
+    """The code of a key selector. Its digest is of the expression, however it is spelled, where the code decides nothing."""
+    select = getattr(selector, "get_key", selector)
+    reached = Reached(select)
+    expression = None if reached.branches else traced(select, records)
+    values = {} if expression is not None else values_of(selector)
+    samples = _keys(select, records, expression)
+    return UserCode(
+        name=getattr(selector, "__qualname__", type(selector).__qualname__),
+        digest=digest([expression if expression is not None else reached.text]),
+        captured=tuple(Captured(name=name, digest=value) for name, value in values.items()),
+        samples=samples,
+        branches=reached.branches or samples is None,
+        constants=digest(sorted(reached.constants - {"None"})),
+    )
+
+
+def _keys(select: Callable[[Any], Any], records: TypeInformation | None, expression: str | None) -> str | None:
+    """A digest of the keys of made-up records; without any, that of the expression."""
+    keys: list[str | None] = []
+    try:
+        for number in range(made_up.SAMPLES):
+            keys.append(_key(select, made_up.record(records, number)))
+    except TypeError:
+        keys = []
+    if not any(keys):
+        return None if expression is None else digest([expression])
+    return digest([key or "fails" for key in keys])
+
+
+def _key(select: Callable[[Any], Any], record: Any) -> str | None:
+    """The key of a record as text; None if the code fails on it, as it would never get such a one."""
+    try:
+        return repr(select(record))
+    except Exception:
+        return None
