@@ -11,6 +11,7 @@ from compat.check.mapping import Pair
 from compat.check.pickles import READ, fails
 from compat.check.restores import reads_samples
 from compat.check.similarity import recorded, same_values
+from compat.state.model.behaviour import Shapes, are_read_as
 from compat.state.model.operators import Operator
 from compat.state.model.states import State, StateKind, StateScope
 from compat.state.names import END_OF_INPUT, WINDOW_CONTENTS, timer_service
@@ -34,6 +35,8 @@ def of_state(check: Check, pair: Pair, state: State) -> Proof | None:
     if new is None:
         return _of_a_trigger(pair, state) or _may_be_asked_for(pair) or _never_filled(pair, state)
     if "Pickled" in (state.type or "") and not state.built_in and (gap := _of_pickles(check, pair, state)) is not None:
+        return gap
+    if "Pickled" in (state.type or "") and (gap := _of_shapes(pair, state)) is not None:
         return gap
     compared = ["id", *_alike(pair), "name", "kind"]
     if check.answer(pair) is not None:
@@ -143,6 +146,22 @@ def _of_pickles(check: Check, pair: Pair, state: State) -> Gap | None:
         "Keep the classes of pickled values as they were, or name the program that wrote the savepoint with --names.",
         "pickles",
     )
+
+
+def _of_shapes(pair: Pair, state: State) -> Gap | None:
+    """The gap where the code puts values of another structure into a state of pickles than OLD's code did."""
+    before, now = (side.detail.get("shapes_put", {}).get(state.name, ()) for side in (pair.old, pair.new))
+    if are_read_as(before, now):
+        return None
+    return Gap(
+        f"the state {state.name!r} holds pickles, into which OLD puts {_either(before)} and NEW {_either(now)}",
+        "Put what was put there before, or into a state of another name; or have the code read both, and let this pass.",
+        "shapes",
+    )
+
+
+def _either(shapes: Shapes) -> str:
+    return " or ".join(dict.fromkeys(map(str, shapes)))
 
 
 def _declared(operator: Operator, state: State) -> State | None:

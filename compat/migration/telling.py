@@ -15,7 +15,7 @@ from compat.savepoint.names import Names, of_program
 from compat.state.flink.header_parts import StateKey
 from compat.state.flink.transcoding import SerializerConversion
 from compat.state.flink.transfer import Transfer
-from compat.state.model.operators import Operator
+from compat.state.model.operators import Detail, Operator
 from compat.state.model.samples import Sample
 from compat.state.model.states import State, StateKind, StateScope
 from compat.state.names import PYTHON_PREFIX, WINDOW_CONTENTS
@@ -36,7 +36,7 @@ def told_after(names: Names, transfer: Transfer, new: Program | None) -> Names:
     known = None if transfer.types.named else states
     program = with_ids(names.program, {old: target.id for old, target in transfer.ids.items()})
     operators = tuple(
-        _renamed(operator, now, transfer, known)
+        _renamed(operator, now, transfer, known, new)
         for operator, now in zip(names.program.operators, program.operators, strict=True)
         if operator.id not in transfer.dropped
     )
@@ -96,12 +96,32 @@ def assigner_of(operator: str, program: Program | None) -> str | None:
 
 
 def _renamed(
-    operator: Operator, now: Operator, transfer: Transfer, states: Mapping[str, list[State]] | None
+    operator: Operator,
+    now: Operator,
+    transfer: Transfer,
+    states: Mapping[str, list[State]] | None,
+    new: Program | None,
 ) -> Operator:
-    """An operator under the id that it has ``now``, with the uid and the states of that."""
-    new = transfer.ids.get(operator.id)
+    """An operator under the id that it has ``now``, with the uid and the states of that.
+
+    What OLD's code did with keys and values that were converted since says nothing of them: the keys are those of ``new``.
+    """
+    id = transfer.ids.get(operator.id)
     listed = None if operator.states is None or states is None else tuple(states.get(now.id, ()))
-    return replace(now, uid=operator.uid if new is None else new.uid, states=listed)
+    now = replace(now, uid=operator.uid if id is None else id.uid, states=listed, detail=_unconverted(operator, transfer))
+    twin = None if new is None else new.by_id.get(now.id)
+    if twin is None or operator.id not in transfer.keys:
+        return now
+    return replace(now, key_selectors=twin.key_selectors, key=twin.key)
+
+
+def _unconverted(operator: Operator, transfer: Transfer) -> Detail:
+    """The facts of an operator without those of what was put into states that were converted since."""
+    names = {key.name.removeprefix(PYTHON_PREFIX) for key in transfer.converted if key.operator == operator.id}
+    detail: Detail = {**operator.detail}
+    if "shapes_put" in detail:
+        detail["shapes_put"] = {name: put for name, put in detail["shapes_put"].items() if name not in names}
+    return detail
 
 
 def _states(operator: Operator, transfer: Transfer, new: Program | None) -> Iterator[tuple[str, State]]:

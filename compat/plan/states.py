@@ -7,7 +7,7 @@ The rules for PyFlink's operators were seen in real savepoints.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from types import FunctionType
 from typing import Any
@@ -36,7 +36,10 @@ from compat.plan.held import holding_of
 from compat.plan.made import classes_known, classes_made, classes_written, values_of
 from compat.plan.methods import closure_of, names_used
 from compat.plan.pickled import classes_put, classes_shaped
+from compat.plan.put import shapes_folded, shapes_put
 from compat.state import names as framework
+from compat.state.descriptors import AggregatingStateDescriptor
+from compat.state.model.behaviour import Holding, Shapes
 from compat.state.model.operators import Detail
 from compat.state.model.source_line import SourceLine
 from compat.state.model.states import FUNCTIONS_OF_CONTENTS, Known, More, State, StateKind, StateScope
@@ -241,9 +244,28 @@ def _python(node: StreamNode, operator: PythonFunction, opening: Opening | None)
         detail["classes_shaped"] = classes_shaped(operator.function)
         held = detail.get("holding")
         detail["classes_put"] = {} if held is None else classes_put(operator.function, held.fields)
+    if shapes := _shapes(operator, states, context, detail.get("holding")):
+        detail["shapes_put"] = shapes
     if unknown is not None:
         detail["known_states"] = [state.name for state in states]
     return Discovery(None if unknown else tuple(states), unknown, has_state, detail)
+
+
+def _shapes(
+    operator: PythonFunction, states: Iterable[State], context: RuntimeContext, holding: Holding | None
+) -> dict[str, Shapes]:
+    """What the code puts into the states that are pickled, by their names."""
+    pickled = {state.name: state for state in states if "Pickled" in (state.type or "")}
+    if not pickled:
+        return {}
+    lists = [name for name, state in pickled.items() if state.kind is StateKind.LIST]
+    found = {} if holding is None else shapes_put(operator.function, holding.fields, lists)
+    for descriptor, _ in context.descriptors:
+        if isinstance(descriptor, AggregatingStateDescriptor):
+            found[descriptor.name] = shapes_folded(descriptor.get_agg_function())
+    if isinstance(operator, ops.Window) and operator.call is ops.WindowCall.AGGREGATE:
+        found[framework.WINDOW_CONTENTS] = shapes_folded(operator.combine)
+    return {name: shapes for name, shapes in found.items() if name in pickled and shapes}
 
 
 def _python_detail(operator: PythonFunction) -> Detail:

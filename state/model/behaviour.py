@@ -47,3 +47,44 @@ class Pattern(Record, frozen=True, kw_only=True):
 
     stages: tuple[Stage, ...]
     options: dict[str, str] = {}
+
+
+class Shape(Record, frozen=True, kw_only=True):
+    """The structure of a value that code pickles: a ``number``, ``text``, ``bytes``, ``tuple``, ``list``, ``set`` or ``dict``.
+
+    ``parts`` are the elements of a tuple, ``keys`` the texts among the keys of a dict. A value that is not ``whole`` may have
+    more.
+    """
+
+    kind: str
+    parts: tuple[Shapes, ...] = ()
+    keys: tuple[str, ...] = ()
+    whole: bool = True
+
+    def __str__(self) -> str:
+        if self.kind == "tuple" and self.whole:
+            return f"a tuple of {len(self.parts)}"
+        return (
+            f"a dict with {', '.join(map(repr, self.keys))}"
+            if self.keys
+            else _WITH_ARTICLE.get(self.kind, f"a {self.kind}")
+        )
+
+    def is_read_as(self, new: Shape) -> bool:
+        """Whether code that puts in ``new`` reads this. New keys of a dict are not in old ones."""
+        if self.kind != new.kind or not (self.whole and new.whole):
+            return self.kind == new.kind
+        if self.kind == "tuple":
+            pairs = zip(self.parts, new.parts, strict=False)
+            return len(self.parts) == len(new.parts) and all(are_read_as(*pair) for pair in pairs)
+        return set(new.keys) <= set(self.keys)
+
+
+Shapes = tuple[Shape, ...]
+"""What a value may be, in order; empty if that is not known."""
+_WITH_ARTICLE = {"text": "text", "bytes": "bytes"}
+
+
+def are_read_as(old: Shapes, new: Shapes) -> bool:
+    """Whether code that puts one of ``new`` into a state reads what was put there before; True if either is not known."""
+    return not (old and new) or all(any(one.is_read_as(other) for other in new) for one in old)

@@ -6,7 +6,7 @@ from typing import TypedDict
 
 from msgspec import field
 
-from compat.state.model.behaviour import Holding, Pattern
+from compat.state.model.behaviour import Holding, Pattern, Shapes
 from compat.state.model.code import Key, UserCode
 from compat.state.model.connectors import Connector
 from compat.state.model.fields import Id, Index, Int, Long, Record, written
@@ -64,6 +64,7 @@ Detail = TypedDict(
         "classes_written": dict[str, str],
         "classes_shaped": dict[str, list[str]],
         "classes_put": dict[str, list[str]],
+        "shapes_put": dict[str, Shapes],
         "made_with": dict[str, str],
     },
     total=False,

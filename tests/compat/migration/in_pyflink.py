@@ -195,11 +195,21 @@ def recipe_of(name: str, folder: Path) -> Recipe:
 
 
 def migrated(
-    name: str, out: Path, recipe: Recipe, saved: Path | None = None, *, back: bool = False, named: bool = True
+    name: str,
+    out: Path,
+    recipe: Recipe,
+    saved: Path | None = None,
+    *,
+    back: bool = False,
+    named: bool = True,
+    same: bool = False,
 ) -> Migrated:
-    """The savepoint of a pair's old version, or another one, migrated; ``named`` says that its program tells names."""
-    check = check_of(name, str(out), back=back)
-    old = check.names if named else None
+    """The savepoint of a pair's old version, or another one, migrated.
+
+    ``named`` says that its program tells names, ``same`` that this goes on with the savepoint.
+    """
+    check = check_of(name, str(out), back=back or same)
+    old = (check.new if same else check.names) if named else None
     names = read_names(old, check.load, None)
     draft = read_draft(read_metadata(saved or PAIRS / name / "savepoint"))
     return migrate(Migration(draft=draft, recipe=recipe, names=names, check=replace(check, names=None), old=old))

@@ -168,7 +168,7 @@ def test_keys_go_with_their_timers(step: DropKeys, left: set[int], tmp_path: Pat
 
 def test_keys_go_by_fields_of_rows(tmp_path: Path) -> None:
     back = migrated(
-        "key_row_shrinks", tmp_path / "out", Recipe(steps=(DropKeys(operator="keep", fields={"f0": 1}),)), back=True
+        "key_row_shrinks", tmp_path / "out", Recipe(steps=(DropKeys(operator="keep", fields={"f0": 1}),)), same=True
     )
     assert back.kept
     assert {one.key[0][0] for one in entries(read_metadata(tmp_path / "out")) if one.key_group is not None} == {0, 2}
