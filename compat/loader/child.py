@@ -140,7 +140,10 @@ def run(request: Request) -> Loaded:
             crash = crash_of(refused[0], show_path, layout, request.flink)
     if crash is not None and not (crash.hint or crash.fault or _is_certain(crash.lacks)):
         missed = world.missed(crash.message)
-        crash = crash if missed is None else replace(crash, lacks=Lack(what=Lacking.VARIABLE, name=missed))
+        if missed is not None and missed not in crash.message and not request.runtime_properties:
+            crash = _without_properties(crash, request.path)  # more likely than a variable that is not named
+        if missed is not None and crash.hint is None:
+            crash = replace(crash, lacks=Lack(what=Lacking.VARIABLE, name=missed))
     if crash is not None and not request.runtime_properties:
         crash = _without_properties(crash, request.path)
     recorder.end(program)
@@ -162,7 +165,7 @@ def _without_properties(crash: Crash, path: str) -> Crash:
     with open(path, "rb") as file:
         if known or not runtime_file.wants(file.read()):
             return crash
-    lacks = Lack(what=Lacking.FILE, name=runtime_file.PLACE)
+    lacks = Lack(what=Lacking.FILE, name=runtime_file.PLACE, places=runtime_file.beside(path) or "")
     return replace(crash, hint=runtime_file.hint(path), lacks=lacks)
 
 

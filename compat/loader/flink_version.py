@@ -24,7 +24,7 @@ _PINS = re.compile(
 )
 """A requirement, a Maven property, an image, or the jar of a connector, whose name contains its Flink version."""
 _LARGEST = 200_000
-_IN_FOLDER = 1000
+_IN_FOLDER, _FOLDERS = 1000, 50
 
 
 class Pin(Struct, frozen=True):
@@ -39,21 +39,48 @@ class Pin(Struct, frozen=True):
 
 
 def pin_of(program: str, root: str | None = None) -> Pin | None:
-    """The version that a program or its project pins: in the nearest file that names one, up to the project's root."""
+    """The version that a program or its project pins: in the nearest file that names one, up to the project's root.
+
+    Where none does, the folders directly below the root are looked at, which have images and the like; those that pin
+    several versions tell nothing.
+    """
     for folder, names in _looked_at(program, root):
         for name in names:
             if (found := _pinned(os.path.join(folder, name))) is not None:
-                major, minor = found
-                stands_for = standing_for(major)
-                return None if stands_for is None else Pin(f"{major}.{minor}", name, stands_for)
-    return None
+                return _pin(found, name)
+    outermost = list(folders_of_project(program, root))[-1]
+    pins = [_pin(found, os.path.join(*place)) for place, found in _below(outermost)]
+    return pins[0] if len({None if one is None else one.flink for one in pins}) == 1 else None
+
+
+def _pin(version: tuple[str, str], file: str) -> Pin | None:
+    major, minor = version
+    stands_for = standing_for(major)
+    return None if stands_for is None else Pin(f"{major}.{minor}", file, stands_for)
+
+
+def _below(root: str) -> Iterator[tuple[tuple[str, str], tuple[str, str]]]:
+    """The files in the folders directly below one that pin a version, by folder and name, with that version."""
+    try:
+        with os.scandir(root) as entries:
+            folders = sorted(one.name for one in entries if one.is_dir() and not one.name.startswith("."))
+    except OSError:
+        return
+    for folder in folders[:_FOLDERS]:
+        for name in sorted(_names(os.path.join(root, folder)), key=_order):
+            if (found := _pinned(os.path.join(root, folder, name))) is not None:
+                yield (folder, name), found
 
 
 def _looked_at(program: str, root: str | None) -> Iterator[tuple[str, list[str]]]:
     """The folders and files that may name a version, the nearest first; files of Docker Compose come behind the others."""
     yield os.path.split(program)[0], [os.path.basename(program)]
     for folder in folders_of_project(program, root):
-        yield folder, sorted(_names(folder), key=lambda one: ("compose" in one, one))
+        yield folder, sorted(_names(folder), key=_order)
+
+
+def _order(name: str) -> tuple[bool, str]:
+    return "compose" in name, name
 
 
 def may_pin(path: str) -> bool:

@@ -89,12 +89,14 @@ class Lacking(StrEnum):
 class Lack(Record, frozen=True, kw_only=True):
     """What a program was not given, by its name, and the places that were looked at (of a file: where it is).
 
-    Of its Flink the name is the version that it was given.
+    Of its Flink the name is the version that it was given. ``others`` are variables that it needs as
+    well, or a sample of the file.
     """
 
     what: Lacking
     name: str = ""
     places: str = ""
+    others: tuple[str, ...] = ()
 
 
 class Crash(Record, frozen=True, kw_only=True):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Sequence
 from functools import cache
@@ -70,7 +71,7 @@ def command_of(fix: Fix, report: Report, context: ReportContext) -> str | None:
 def options_of(failures: Sequence[Failure]) -> list[str]:
     """The options that failures ask for: if OLD and NEW lack the same, one option serves both."""
     options = list(dict.fromkeys(failure.option for failure in failures if failure.option is not None))
-    return [option for option in options if option.replace("--old-", "--", 1) not in options or "--old-" not in option]
+    return [option for option in options if option.replace("--old-", "--") not in options or "--old-" not in option]
 
 
 def accepted(report: Report, context: ReportContext) -> bool:
@@ -196,9 +197,14 @@ _OPTIONS = ("--names ", "--classpath ", "--connector ", "--flink ", "--rehearse"
 """Prefixes of fix codes that are options of the check."""
 
 
+_TIME = re.compile(r" --timeout[ =]\S+")
+
+
 def _with_options(command: str, options: Sequence[str]) -> str | None:
     """A command with additional options; None if it has them all already."""
     more = [option for option in options if option not in command]
+    if any(option.startswith("--timeout ") for option in more):
+        command = _TIME.sub("", command)
     return " ".join([command, *more]) if more else None
 
 

@@ -35,7 +35,7 @@ from compat.check.findings import (
 from compat.check.rules.identity import cmp104_stateful_without_uid as cmp104
 from compat.check.undecided import Undecided
 from compat.escaping import code_line, no_command, visible
-from compat.loader.failure import Failure
+from compat.loader.failure import SAID, Failure
 from compat.loader.revisions import revision_prefix, short_revisions
 from compat.report import following, summary
 from compat.report.context import ReportContext
@@ -472,7 +472,8 @@ class _Page:
             self.source("source", place)
         traceback = (failure.traceback or "").splitlines() if self.context.verbose else summary.traceback(failure)
         if traceback:
-            self.line("its traceback:", 2)
+            label, traceback = ("it said:", traceback[1:]) if traceback[0] == SAID else ("its traceback:", traceback)
+            self.line(label, 2)
         for line in traceback:
             self.line(f"| {code_line(line)}", 4)
         command = following.mending(outcome, failure, self.context)

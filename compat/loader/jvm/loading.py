@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from importlib.util import find_spec
 from itertools import zip_longest
 from pathlib import Path
@@ -45,7 +46,7 @@ from compat.loader.jvm.messages import (
 )
 from compat.loader.jvm.plans import plan_of, refused_by, refused_of
 from compat.loader.jvm.process import JvmOptions, JvmOutcome, JvmProcess, Setup
-from compat.loader.jvm.pyflink.choosing import choose
+from compat.loader.jvm.pyflink.choosing import choose, unlike_pin
 from compat.loader.jvm.pyflink.installed import flink_of, named
 from compat.loader.jvm.runtime_properties import folder_for, library_for
 from compat.loader.jvm.stand_ins import stand_in
@@ -75,10 +76,19 @@ class FlinkJobs(Struct, frozen=True, kw_only=True):
     notes: tuple[str, ...] = ()
 
 
+_MAKES = "{} {} makes an environment with the other."
+_OF_VERSIONS = re.compile(
+    r"(?:NoSuchMethodError|NoSuchFieldError|IncompatibleClassChangeError|AbstractMethodError|NoClassDefFoundError|"
+    r"ClassNotFoundException|ValidationException|TableException|AttributeError|ImportError|ModuleNotFoundError|Py4JError)$"
+)
+"""Exceptions that another version of Flink may not raise."""
+
+
 class FlinkLoading:
     """A program on its way through Flink: :func:`begin` makes it, :meth:`finish` waits for what it gives.
 
-    With ``other_version`` a failure names a version of PyFlink to try, which has the missing names.
+    With ``other_version`` a failure names a version of PyFlink to try, which has the missing names. ``pinned`` tells that
+    the project pins another version, and the command that makes an environment with that.
     """
 
     def __init__(
@@ -89,11 +99,12 @@ class FlinkLoading:
         jvms: WarmJvms,
         notes: tuple[str, ...] = (),
         other_version: bool = False,
+        pinned: tuple[str, str] | None = None,
     ) -> None:
         self._given, self._program, self._notes = given, program, notes
         self._setup, self._jvms = setup, jvms
         self._show_path = show_path(given.path, given.argument, given.root, given.root_shown, given.folder)
-        self._other_version = other_version
+        self._other_version, self._pinned = other_version, pinned
         self._adopted: set[str] = set()
         self._assumed: tuple[Assumed, ...] = ()
         self._asked: list[Restore] = []
@@ -131,7 +142,7 @@ class FlinkLoading:
         if failure is not None and refusal is None and not behind:
             if isinstance(self._program, PyFlinkProgram):
                 failure = of_another_version(failure, self._setup.flink.version, Path(self._program.path).read_bytes())
-                failure = self._as_project_tells(failure, outcome)
+                failure = self._as_project_pins(self._as_project_tells(failure, outcome), outcome)
             raise InputError(failure if self._other_version else replace(failure, flink=None))
         plans: list[Plan | Refused] = []
         for job in outcome.jobs:
@@ -154,6 +165,16 @@ class FlinkLoading:
         lack = None if outcome.crash is None else outcome.crash.lacks
         missed = [name for name in outcome.missed if f"{name} (" in (failure.hint or "")]
         return with_project(failure, lack, missed, self._given.path, self._given.root or None)
+
+    def _as_project_pins(self, failure: Failure, outcome: JvmOutcome) -> Failure:
+        """A failure of a program that may need the version that its project pins, with the command that makes that one."""
+        if self._pinned is None or failure.command or failure.option or outcome.crash is None:
+            return failure
+        _, ended = advice_on(failure.message, minor_version(self._setup.flink.version))
+        if ended is not None or not _OF_VERSIONS.search(outcome.crash.type):
+            return failure
+        hint = "\n".join(filter(None, [failure.hint, _MAKES.format(*self._pinned)]))
+        return replace(failure, hint=hint, command=self._pinned[1])
 
     def _behind_last_job(self, failure: Failure | None, outcome: JvmOutcome) -> tuple[str, ...]:
         """The note on a program that fails when its jobs are submitted, as it would with PyFlink; empty for others.
@@ -247,7 +268,7 @@ class FlinkLoading:
 
 def begin(given: Input, load: LoadOptions, jvms: WarmJvms, side: Side | None = None) -> FlinkLoading:
     """Start to build an input with Flink's classes, in one of these JVMs. Raises InputError if that is impossible."""
-    said = ""
+    said, other = "", None
     try:
         if find_spec("jpype") is None:
             what = "Programs that use the Table API" if given.kind is InputKind.PROGRAM else "Jobs in Java and SQL"
@@ -267,6 +288,7 @@ def begin(given: Input, load: LoadOptions, jvms: WarmJvms, side: Side | None = N
                 strict_imports=load.strict_imports,
             )
             flink = flink_of(pyflink, places_of(load.jars))
+            other = unlike_pin(load, flink.version)
         else:
             program = _program(given, load)
             flink = find_flink(places_of(load.jars))
@@ -288,8 +310,18 @@ def begin(given: Input, load: LoadOptions, jvms: WarmJvms, side: Side | None = N
         program,
         Setup(flink, java, settings),
         jvms,
-        tuple(filter(None, [said, *of_others])),
+        tuple(
+            filter(
+                None,
+                [
+                    said,
+                    "" if other is None else _MAKES.format(*other),
+                    *of_others,
+                ],
+            )
+        ),
         not named(load.jars.pyflink),
+        other,
     )
 
 

@@ -38,6 +38,7 @@ from compat.loader.jvm.messages import (
     Stuck,
     Submitted,
 )
+from compat.loader.jvm.patience import MOST_TIMES
 from compat.loader.process import MAX_RESULT
 
 DEFAULT_TIMEOUT = 60.0
@@ -242,7 +243,7 @@ class JvmProcess:
             self._interpreter.process.stdin.close()
 
     def _tell(self, command: Build | Restore | Convert, building: Building) -> None:
-        seconds = self.setup.options.timeout + _MARGIN
+        seconds = MOST_TIMES * self.setup.options.timeout + _MARGIN  # the child ends it before, unless it hangs
         if isinstance(command, Restore) and command.limit is not None:
             seconds += command.limit.seconds
         with self._changed:

@@ -33,6 +33,7 @@ from compat.loader.jvm.messages import Crash, JarProgram, JavaFrame, Program, Py
 from compat.loader.jvm.runtime_properties import RUNTIME
 from compat.loader.jvm.usercode import classes_of
 from compat.loader.jvm.variables import Variables
+from compat.loader.mistakes import OUTSIDE
 from compat.loader.request import Lack, Lacking
 
 _WRAPPERS = (
@@ -141,7 +142,8 @@ def crash_of(error: Java, program: Program | None, version: str, variables: Vari
         if kind in ("java.lang.NoClassDefFoundError", "java.lang.ClassNotFoundException"):
             return _without_class(found, kind, said.replace("/", "."), program, version)
         if kind == "java.lang.NoSuchMethodError":
-            hint = f"The program was compiled for another version of a library; this is Flink {version}."
+            compiled = "A jar that it adds" if isinstance(program, PyFlinkProgram) else "The program"
+            hint = f"{compiled} was compiled for another version of a library; this is Flink {version}."
             return Crash(type=kind, message=said, frames=found.frames, hint=hint)
         if (plugins := _NO_FILE_SYSTEM.search(said)) and (told := connector_jars.advice_on_file_system(plugins[1])):
             message = f"{found.message.partition(' The scheme is directly')[0]}"
@@ -323,11 +325,7 @@ def _outside(error: Java, found: Crash, program: Program | None) -> Crash | None
             message = (
                 f"The program asks an external system while it builds its job{call} at {own[0]}: {described(error)}"
             )
-            hint = (
-                "Make that reachable from here, give its answer with --args, or ask for it in open() of a "
-                "function instead of while building the job."
-            )
-            return msgspec.structs.replace(found, message=message, frames=tuple(own), hint=hint)
+            return msgspec.structs.replace(found, message=message, frames=tuple(own), hint=OUTSIDE)
     return None
 
 

@@ -73,6 +73,23 @@ def test_no_pin(tmp_path: Path, file: str, text: str) -> None:
     assert pin_of(str(tmp_path / "job.py")) is None
 
 
+def test_a_pin_in_a_folder_below_the_root(tmp_path: Path) -> None:
+    (tmp_path / ".git").mkdir()
+    for folder in ("docker", "jobs", "web"):
+        (tmp_path / folder).mkdir()
+    job = str(tmp_path / "jobs" / "job.py")
+    (tmp_path / "docker" / "requirements.txt").write_text("apache-flink==1.18.1\n", encoding="utf-8")
+    pin = pin_of(job)
+    assert pin is not None
+    assert str(pin) == "docker/requirements.txt names Flink 1.18"
+    (tmp_path / "web" / "Dockerfile").write_text("FROM flink:2.1\n", encoding="utf-8")
+    assert pin_of(job) is None
+    (tmp_path / "requirements.txt").write_text("apache-flink==1.20.0\n", encoding="utf-8")
+    pin = pin_of(job)
+    assert pin is not None
+    assert pin.file == "requirements.txt"
+
+
 def test_the_jars_that_a_program_names_pin_its_version_before_its_project_does(tmp_path: Path) -> None:
     (tmp_path / "requirements.txt").write_text("apache-flink==2.1.0\n", encoding="utf-8")
     job = tmp_path / "job.py"
