@@ -128,6 +128,7 @@ _LACKING = (
 
 
 _ML = "The package apache-flink-ml has it, whose releases are for PyFlink up to 1.17."
+_EXPRESSIONS = ("col", "lit", "call", "row", "if_then_else", "concat", "range_", "with_columns", "null_of")
 _TABLES = ("TableEnvironment", "StreamTableEnvironment", "Table", "TableConfig", "GroupedTable", "TableResult")
 _CAPITAL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 
@@ -174,6 +175,8 @@ def advice(owner: str, name: str, flink: str) -> tuple[str | None, str | None]:
         return others[0], said
     if f"{owner}.{name}".startswith("pyflink.ml"):
         return None, _ML
+    if owner == "pyflink.table" and name in _EXPRESSIONS:
+        return None, f"PyFlink has it in another place: from pyflink.table.expressions import {name}."
     return None, _elsewhere(name, flink) or f"PyFlink {flink} has no such name."
 
 
@@ -210,6 +213,11 @@ def advice_on(message: str, flink: str) -> tuple[str | None, str | None]:
 def passed_over(name: str) -> str:
     """The note on a builder call that a version of PyFlink lacks, and that changes nothing."""
     return str(_MEMBERS[f"Builder.{name}"])
+
+
+def is_passed_over(former: Former) -> bool:
+    """Whether a program is built in spite of a former name: the call changes nothing."""
+    return any(_MEMBERS[one] == former for one in _MEMBERS if one.startswith("Builder."))
 
 
 def uses(source: bytes) -> list[Use]:

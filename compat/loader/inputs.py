@@ -555,10 +555,11 @@ def begin_with_pyflink(
     Raises InputError, with the line that asked for PyFlink, or first with the version that has the names it uses.
     """
     from compat.loader.jvm.loading import begin
-    from compat.loader.jvm.pyflink.installed import named
+    from compat.loader.jvm.pyflink.choosing import may_be_of
 
     found = outcome.former if isinstance(outcome, Loaded) else ()
-    if options.flink_assumed and not named(options.jars.pyflink) and (use := needed(found, options.flink)) is not None:
+    use = needed(found, options.flink) if options.flink_assumed else None
+    if use is not None and use.former.had_by is not None and may_be_of(use.former.had_by, options):
         raise InputError(
             Failure(
                 rule=Undecidable.PROGRAM_FAILED,

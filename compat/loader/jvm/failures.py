@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from compat.loader import late
 from compat.loader.advice import advice_on_lack, option, several_variables, without_job
 from compat.loader.failure import SAID, Failure, Side, Undecidable
-from compat.loader.former import advice_on, uses
+from compat.loader.former import advice_on, is_passed_over, uses
 from compat.loader.jvm import sql_errors
 from compat.loader.jvm.classfile import ClassFile, ClassFileError
 from compat.loader.jvm.compiled import minor_version
@@ -245,12 +245,15 @@ def of_another_version(failure: Failure, flink: str, source: bytes) -> Failure:
     other, said = advice_on(failure.message, minor_version(flink))
     if said is None:
         return failure
-    hopeless = [use for use in uses(source) if use.former.had_by is None] if other is not None else []
-    if hopeless:
+    ended = [use for use in uses(source) if use.former.had_by is None] if other is not None else []
+    if hopeless := [use for use in ended if not is_passed_over(use.former)]:
         told = dict.fromkeys(f"line {use.line}: {use.former}" for use in hopeless)
         return replace(failure, hint="\n".join(list(told)[:_LISTED]), option=None)
-    makes = "" if other is None else f" {COMMAND} {other} makes an environment with that version."
-    return replace(failure, flink=other, hint=said + makes, option=None)
+    if other is None:
+        return replace(failure, hint=said, option=None)
+    command = f"{COMMAND} {other}"
+    makes = f"{said} {command} makes an environment with that version."
+    return replace(failure, flink=other, hint=makes, option=None, command=command)
 
 
 def _shown(frame: JavaFrame, show_path: Callable[[str], str]) -> JavaFrame:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import linecache
 import re
+from collections.abc import Callable
+from functools import partial
 from importlib.util import find_spec
 from itertools import zip_longest
 from pathlib import Path
@@ -46,8 +49,8 @@ from compat.loader.jvm.messages import (
 )
 from compat.loader.jvm.plans import plan_of, refused_by, refused_of
 from compat.loader.jvm.process import JvmOptions, JvmOutcome, JvmProcess, Setup
-from compat.loader.jvm.pyflink.choosing import choose, unlike_pin
-from compat.loader.jvm.pyflink.installed import flink_of, named
+from compat.loader.jvm.pyflink.choosing import choose, may_be_of, unlike_pin
+from compat.loader.jvm.pyflink.installed import flink_of
 from compat.loader.jvm.runtime_properties import folder_for, library_for
 from compat.loader.jvm.stand_ins import stand_in
 from compat.loader.jvm.warm import WarmJvms
@@ -59,6 +62,9 @@ _EXTRA = "pip install 'stream-compat[jvm]'"
 _NOTHING_LEFT = "No operators defined in streaming topology"
 """The message of ``StreamExecutionEnvironment.getStreamGraph`` for an environment whose jobs were already submitted."""
 _LEAVE_AWAY = "Remove env.execute(): execute_sql() and Table.execute_insert() submit their jobs themselves."
+_OF_NONE = "'NoneType' object has no attribute"
+_WAITED = re.compile(r"\b(?:execute_insert|execute_sql)\(.*\.wait\([^()]*\)\.\w+")
+_GIVES_NONE = "Remove what follows wait(), which gives None."
 _ALONE = (
     "The program creates its execution environment itself, so flink run refuses it: it is judged as if run "
     "without it. StreamExecutionEnvironment.getExecutionEnvironment() works in both cases."
@@ -77,17 +83,14 @@ class FlinkJobs(Struct, frozen=True, kw_only=True):
 
 
 _MAKES = "{} {} makes an environment with the other."
-_OF_VERSIONS = re.compile(
-    r"(?:NoSuchMethodError|NoSuchFieldError|IncompatibleClassChangeError|AbstractMethodError|NoClassDefFoundError|"
-    r"ClassNotFoundException|ValidationException|TableException|AttributeError|ImportError|ModuleNotFoundError|Py4JError)$"
-)
-"""Exceptions that another version of Flink may not raise."""
+_OF_VERSIONS = re.compile(r"[\w.]+\.(?!NullPointer)\w+|AttributeError|ImportError|ModuleNotFoundError|Py4JError")
+"""Exceptions that another version of Flink may not raise: those of Java, which have a package, and some of Python."""
 
 
 class FlinkLoading:
     """A program on its way through Flink: :func:`begin` makes it, :meth:`finish` waits for what it gives.
 
-    With ``other_version`` a failure names a version of PyFlink to try, which has the missing names. ``pinned`` tells that
+    A failure names a version of PyFlink to try, which has the missing names, if ``other_version`` tells that it can be. ``pinned`` tells that
     the project pins another version, and the command that makes an environment with that.
     """
 
@@ -98,7 +101,7 @@ class FlinkLoading:
         setup: Setup,
         jvms: WarmJvms,
         notes: tuple[str, ...] = (),
-        other_version: bool = False,
+        other_version: Callable[[str], bool] = lambda _: False,
         pinned: tuple[str, str] | None = None,
     ) -> None:
         self._given, self._program, self._notes = given, program, notes
@@ -143,7 +146,8 @@ class FlinkLoading:
             if isinstance(self._program, PyFlinkProgram):
                 failure = of_another_version(failure, self._setup.flink.version, Path(self._program.path).read_bytes())
                 failure = self._as_project_pins(self._as_project_tells(failure, outcome), outcome)
-            raise InputError(failure if self._other_version else replace(failure, flink=None))
+            tried = failure.flink is not None and self._other_version(failure.flink)
+            raise InputError(failure if tried else replace(failure, flink=None))
         plans: list[Plan | Refused] = []
         for job in outcome.jobs:
             try:
@@ -171,7 +175,7 @@ class FlinkLoading:
         if self._pinned is None or failure.command or failure.option or outcome.crash is None:
             return failure
         _, ended = advice_on(failure.message, minor_version(self._setup.flink.version))
-        if ended is not None or not _OF_VERSIONS.search(outcome.crash.type):
+        if ended is not None or _OF_VERSIONS.fullmatch(outcome.crash.type) is None:
             return failure
         hint = "\n".join(filter(None, [failure.hint, _MAKES.format(*self._pinned)]))
         return replace(failure, hint=hint, command=self._pinned[1])
@@ -186,10 +190,17 @@ class FlinkLoading:
             return ()
         _, lacks = advice_on(failure.message, minor_version(self._setup.flink.version))
         lacks = _LEAVE_AWAY if _NOTHING_LEFT in failure.message else lacks
+        if lacks is None and _OF_NONE in failure.message and _WAITED.search(self._line_of(failure)):
+            lacks = _GIVES_NONE
         if lacks is None or outcome.crash is None or outcome.crash.refused:
             return ()
         where = "" if failure.source is None else f" at {failure.source}"
         return (f"The program fails{where}, when its jobs are submitted. {lacks}",)
+
+    def _line_of(self, failure: Failure) -> str:
+        """The text of the line at which a program failed, where that is in its own file."""
+        own = failure.source is not None and failure.source.file == self._given.argument
+        return linecache.getline(self._given.path, failure.source.line) if own and failure.source is not None else ""
 
     def _assuming(self, plan: Plan | Refused) -> Plan | Refused:
         """A plan, with what stood in for what the program lacked."""
@@ -320,7 +331,7 @@ def begin(given: Input, load: LoadOptions, jvms: WarmJvms, side: Side | None = N
                 ],
             )
         ),
-        not named(load.jars.pyflink),
+        partial(may_be_of, load=load),
         other,
     )
 

@@ -37,9 +37,17 @@ def choose(given: Input, load: LoadOptions) -> tuple[PyFlink, str]:
         raise JvmError(str(error), *_advice(given, load)) from error
 
 
+def may_be_of(flink: str, load: LoadOptions) -> bool:
+    """Whether another PyFlink can build a program, of a version that it turned out to need: none was named for it, and one
+    is there if COMPAT_PYFLINK names one for all programs.
+    """
+    prepared = any(parsed(one.version) == parsed(flink) for one in made())
+    return not load.jars.pyflink and (prepared or named(None) is None)
+
+
 def unlike_pin(load: LoadOptions, version: str) -> tuple[str, str] | None:
     """What tells that a project pins another version than the PyFlink that builds its program, and the command that makes
-    one of its version; None where it does not.
+    one of its version; None if it does not.
     """
     if not load.flink_pin or standing_for(version) == load.flink:
         return None

@@ -190,6 +190,15 @@ def test_what_was_made_for_the_pinned_version_builds_a_program_before_the_machin
     assert choosing.choose(program(tmp_path / "d"), LoadOptions(flink="2.3", flink_assumed=True)) == (None, "")
 
 
+def test_another_version_is_tried_where_it_is_there(tmp_path, monkeypatch):
+    assert choosing.may_be_of("1.20", LoadOptions())
+    assert not choosing.may_be_of("1.20", LoadOptions(jars=FlinkJars(pyflink="python3")))
+    monkeypatch.setenv("COMPAT_PYFLINK", str(environment(tmp_path / "own", "2.3.0")))
+    assert not choosing.may_be_of("1.20", LoadOptions())
+    make("1.20", stand_in(tmp_path))
+    assert choosing.may_be_of("1.20", LoadOptions())
+
+
 def test_a_pin_of_another_version_is_told_with_the_command():
     pinned = LoadOptions(flink="1.20", flink_pin="requirements.txt names Flink 1.17")
     assert choosing.unlike_pin(pinned, "2.3.0") == (
