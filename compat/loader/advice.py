@@ -58,6 +58,7 @@ _PACKAGES = {
 """The packages of often imported modules; for others none is named, as a guessed name may be a stranger's package."""
 _TROUBLE = re.compile(r"(?i)error|fail|exception|could not|cannot|not found|missing|unable")
 _CAUGHT = "The program seems to catch what went wrong: settle what it says. Else: "
+_OF_IMAGE = re.compile(r"/opt/flink/(?:lib|opt|plugins|usrlib)/?$")
 _SAID_LINES, _SAID = 15, 2_000
 _REQUIRED = re.compile(r"the following arguments are required: (.+)")
 """The message of ``argparse`` for missing arguments."""
@@ -127,6 +128,11 @@ def _advised(lack: Lack, side: Side | None, said: str) -> Iterator[str]:
             )
         case Lacking.FILE if lack.places:
             yield f"{lack.name} is in {lack.places}: call compat there, as relative paths count from where it is called."
+        case Lacking.FILE if _OF_IMAGE.match(lack.name):
+            yield (
+                f"{lack.name} is a folder of Flink's image. Where that is not here, an empty folder will do: known connectors "
+                "are downloaded."
+            )
         case Lacking.FILE if lack.others:
             yield f"The project has a sample of {lack.name}, {lack.others[0]}: copy it, and fill it in."
         case Lacking.FILE:
@@ -166,6 +172,8 @@ def command(lack: Lack | None) -> str | None:
     match lack:
         case Lack(what=Lacking.MODULE, name=name):
             return install(name, pip())
+        case Lack(what=Lacking.FILE, name=name) if _OF_IMAGE.match(name):
+            return f"mkdir -p {shlex.quote(name)}"
         case Lack(what=Lacking.FILE, name=name, others=(sample, *_)):
             return shlex.join(["cp", sample, name])
         case _:

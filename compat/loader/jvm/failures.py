@@ -13,7 +13,7 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from compat.loader import late
-from compat.loader.advice import advice_on_lack, option, several_variables, without_job
+from compat.loader.advice import advice_on_lack, command, option, several_variables, without_job
 from compat.loader.failure import SAID, Failure, Side, Undecidable
 from compat.loader.former import advice_on, is_passed_over, uses
 from compat.loader.jvm import sql_errors
@@ -234,7 +234,7 @@ def _crashed(crash: Crash, name: str, side: Side | None, show_path: Callable[[st
         traceback="\n".join(lines),
         hint=crash.hint or advice or remedy(short, told),
         option=crash.option or option(crash.lacks, side),
-        command=crash.command,
+        command=crash.command or command(crash.lacks),
     )
 
 

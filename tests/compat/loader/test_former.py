@@ -200,8 +200,8 @@ def test_pyflinks_own_failure_says_the_version_and_how_to_get_it() -> None:
         ),
         ("'TableEnvironment' object has no attribute 'shop'", None),
         (
-            "type object 'KafkaSource' has no attribute 'StartingOffsets'",
-            "No version of PyFlink has KafkaSource.StartingOffsets.",
+            "type object 'KafkaSource' has no attribute 'Earliest'",
+            "No version of PyFlink has KafkaSource.Earliest.",
         ),
         (
             "No module named 'pyflink.ml'",
@@ -227,9 +227,9 @@ def test_a_version_that_lacks_another_name_of_the_program_is_no_advice() -> None
         name="job.py",
         option="--connector kafka",
     )
-    told = of_another_version(failure, "2.3.0", b"t_env = 1\nt_env.connect(Kafka())\n")
+    told = of_another_version(failure, "2.3.0", b"from pyflink.table.descriptors import Kafka\nKafka()\n")
     assert told.hint is not None
-    assert told.hint.startswith("line 2: connect() ended with Flink 1.14: write CREATE TABLE")
+    assert told.hint.startswith("line 1: Kafka ended with Flink 1.14: write CREATE TABLE")
     assert (told.flink, told.option, told.command) == (None, None, None)
     passed = of_another_version(failure, "2.3.0", b"t = EnvironmentSettings.new_instance()\nt.use_blink_planner()\n")
     assert (passed.flink, passed.command) == ("1.20", "compat setup pyflink 1.20")

@@ -82,6 +82,15 @@ def test_a_file_beside_the_program_is_told_from_one_that_is_nowhere(program: str
     assert nowhere == Lack(what=Lacking.FILE, name="/opt/flink/lib")
 
 
+def test_a_folder_of_flinks_image_may_be_empty(program: str) -> None:
+    lack = lack_of(ending(program, "FileNotFoundError", value="/opt/flink/lib"))
+    assert command(lack) == "mkdir -p /opt/flink/lib"
+    told = advice_on_lack(lack, None, "")
+    assert told is not None
+    assert told.startswith("/opt/flink/lib is a folder of Flink's image.")
+    assert command(Lack(what=Lacking.FILE, name="/opt/flink/lib/kafka.jar")) is None
+
+
 def test_input_is_lacking_where_a_line_was_asked_for(program: str) -> None:
     asked = ending(program, "EOFError", message="EOF when reading a line")
     assert lack_of(asked) == Lack(what=Lacking.INPUT)
