@@ -90,8 +90,8 @@ _OF_VERSIONS = re.compile(r"[\w.]+\.(?!NullPointer)\w+|AttributeError|ImportErro
 class FlinkLoading:
     """A program on its way through Flink: :func:`begin` makes it, :meth:`finish` waits for what it gives.
 
-    A failure names a version of PyFlink to try, which has the missing names, if ``other_version`` tells that it can be. ``pinned`` tells that
-    the project pins another version, and the command that makes an environment with that.
+    A failure names a version of PyFlink to try, which has the missing names, if ``other_version`` tells that it can be.
+    ``pinned`` tells that the project pins another version, and the command that makes an environment with that.
     """
 
     def __init__(
