@@ -382,6 +382,7 @@ def main() -> None:
     signal.signal(signal.SIGUSR1, lambda _, frame: where.tell(frame))
     _own_ids()
     gateway = get_gateway()
+    _module("alike").write_alike()
     absent = _module("absent").Finder(where, _module(os.path.join(os.pardir, os.pardir, "env_file")))
     gateway.entry_point.put(FUNCTIONS, Functions(where, absent))
     statements, caught = Statements(where), Caught(where)
