@@ -23,7 +23,7 @@ _PLACES = {"co_filename": "", "co_firstlineno": 1, "co_linetable": b"", "co_lnot
 
 def write_alike() -> None:
     """Have ``cloudpickle.dumps`` write the functions of the Table API so from now on."""
-    cloudpickle = importlib.import_module("cloudpickle")
+    cloudpickle: typing.Any = importlib.import_module("cloudpickle")
     plain = cloudpickle.dumps
 
     @functools.wraps(plain)
