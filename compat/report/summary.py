@@ -489,8 +489,8 @@ def consequence(finding: Finding) -> str:
 def short_reason(finding: Finding) -> str:
     """The first line of the reason of a finding that blocks the deployment, unless the title says it already."""
     reason = finding.reason.partition("\n")[0]
-    said = finding.level not in (Level.ERROR, Level.UNKNOWN) or finding.title in reason
-    return "" if said else reason
+    said = finding.title in reason or reason.rstrip(".").lower() in finding.title.lower()
+    return "" if said or finding.level not in (Level.ERROR, Level.UNKNOWN) else reason
 
 
 def where(finding: Finding) -> str:
