@@ -20,6 +20,8 @@ _TELLS = re.compile(r"README.*|.*\.(?:md|rst|sh|ya?ml)|Dockerfile.*|Makefile|Pro
 _REQUIREMENTS = re.compile(
     r"requirements[\w.-]*\.(?:txt|in)|pyproject\.toml|setup\.(?:py|cfg)|Pipfile|environment\.ya?ml|Dockerfile.*"
 )
+_ASKED = r"""^(?!\s*#)(?:\s*(?:-\s+)?|.*["']|.*\s)({})(?=\s*(?:[=<>~!;\[@"',\\]|$))"""
+"""A line that asks for a package: of requirements, of a list, of a table, or of a command that installs it."""
 _VARIABLES = re.compile(r"\.env(?:\..*)?|.*\.env")
 _LISTED = re.compile(r"""["'](?:\s*,\s*["'][^"'\n]*["'])+""")
 _TYPED = re.compile(r"(?:[^\S\n]+|[^\S\n]*\\?\n[^\S\n]+(?=-))([^\s\\`\"&|;<>]+)")
@@ -103,11 +105,14 @@ def file_with(variables: Sequence[str], program: str, root: str | None = None) -
 
 
 def requirement_for(module: str, program: str, root: str | None = None) -> Required | None:
-    """The package that the project of a program asks for under the name of a module, and the nearest file that does."""
-    parts = module.split(".")
+    """The package that the project of a program asks for under the name of a module, and the nearest file that does.
+
+    A name in a sentence is none that is asked for, and PyFlink is no package of a project.
+    """
+    parts = [] if module.partition(".")[0] == "pyflink" else module.split(".")
     for count in range(len(parts), 0, -1):
         name = r"[-_.]".join(re.escape(one) for part in parts[:count] for one in re.split(r"[-_]", part))
-        line = re.compile(rf"^(?!\s*#).*?(?<![\w./-])({name})(?![\w./-])", re.IGNORECASE | re.MULTILINE)
+        line = re.compile(_ASKED.format(name), re.IGNORECASE | re.MULTILINE)
         for file in _files(program, root, _REQUIREMENTS):
             if (found := line.search(_text(file))) is not None:
                 return Required(found[1], _shown(file))

@@ -54,7 +54,7 @@ def mending(outcome: Undecided, failure: Failure, context: ReportContext) -> str
     if failure.command is None and failure.option is None:
         return None
     command = next_step_undecided(outcome, context).removeprefix("Next: ")
-    return None if '"$' in command else f"Run: {command}"
+    return None if '"$' in command or command.startswith(_RULE) else f"Run: {command}"
 
 
 def command_of(fix: Fix, report: Report, context: ReportContext) -> str | None:
@@ -197,6 +197,7 @@ _OPTIONS = ("--names ", "--classpath ", "--connector ", "--flink ", "--rehearse"
 """Prefixes of fix codes that are options of the check."""
 
 
+_RULE = "compat rule "
 _TIME = re.compile(r" --timeout[ =]\S+")
 
 
@@ -209,7 +210,7 @@ def _with_options(command: str, options: Sequence[str]) -> str | None:
 
 
 def _rule(rule: str) -> str:
-    return f"compat rule {rule}"
+    return f"{_RULE}{rule}"
 
 
 def _again(old: str | None, new: str | None, direction: Direction, context: ReportContext) -> str:

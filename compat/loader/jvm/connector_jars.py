@@ -161,6 +161,9 @@ CONNECTORS: Mapping[str, ConnectorJar] = {
         known=("3.4.1",),
         group="org.apache.hadoop",
     ),
+    "mysql": ConnectorJar(
+        artifacts=("mysql-connector-j",), packages=("com.mysql.",), known=("8.4.0",), group="com.mysql"
+    ),
     "scala": ConnectorJar(
         artifacts=("flink-scala_2.12",),
         packages=("org.apache.flink.api.scala.", "org.apache.flink.streaming.api.scala.", "scala."),

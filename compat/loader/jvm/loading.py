@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import linecache
 import re
-from collections.abc import Callable
-from functools import partial
 from importlib.util import find_spec
 from itertools import zip_longest
 from pathlib import Path
@@ -64,6 +62,10 @@ _NOTHING_LEFT = "No operators defined in streaming topology"
 _LEAVE_AWAY = "Remove env.execute(): execute_sql() and Table.execute_insert() submit their jobs themselves."
 _OF_NONE = "'NoneType' object has no attribute"
 _WAITED = re.compile(r"\b(?:execute_insert|execute_sql)\(.*\.wait\([^()]*\)\.\w+")
+_NO_TABLES = (
+    "The jar of --connector has none: this release may be for the DataStream API alone. Name another release with "
+    "--connector NAME:RELEASE, or give a jar with --classpath."
+)
 _GIVES_NONE = "Remove what follows wait(), which gives None."
 _ALONE = (
     "The program creates its execution environment itself, so flink run refuses it: it is judged as if run "
@@ -90,8 +92,7 @@ _OF_VERSIONS = re.compile(r"[\w.]+\.(?!NullPointer)\w+|AttributeError|ImportErro
 class FlinkLoading:
     """A program on its way through Flink: :func:`begin` makes it, :meth:`finish` waits for what it gives.
 
-    A failure names a version of PyFlink to try, which has the missing names, if ``other_version`` tells that it can be.
-    ``pinned`` tells that the project pins another version, and the command that makes an environment with that.
+    ``load`` is how it is loaded: whether another version of PyFlink can be tried depends on it, as what a failure advises does.
     """
 
     def __init__(
@@ -101,13 +102,13 @@ class FlinkLoading:
         setup: Setup,
         jvms: WarmJvms,
         notes: tuple[str, ...] = (),
-        other_version: Callable[[str], bool] = lambda _: False,
-        pinned: tuple[str, str] | None = None,
+        load: LoadOptions | None = None,
     ) -> None:
         self._given, self._program, self._notes = given, program, notes
         self._setup, self._jvms = setup, jvms
         self._show_path = show_path(given.path, given.argument, given.root, given.root_shown, given.folder)
-        self._other_version, self._pinned = other_version, pinned
+        self._load = load or LoadOptions()
+        self._pinned = unlike_pin(self._load, setup.flink.version) if isinstance(program, PyFlinkProgram) else None
         self._adopted: set[str] = set()
         self._assumed: tuple[Assumed, ...] = ()
         self._asked: list[Restore] = []
@@ -146,8 +147,8 @@ class FlinkLoading:
             if isinstance(self._program, PyFlinkProgram):
                 failure = of_another_version(failure, self._setup.flink.version, Path(self._program.path).read_bytes())
                 failure = self._as_project_pins(self._as_project_tells(failure, outcome), outcome)
-            tried = failure.flink is not None and self._other_version(failure.flink)
-            raise InputError(failure if tried else replace(failure, flink=None))
+            tried = failure.flink is not None and may_be_of(failure.flink, self._load)
+            raise InputError(self._with_given(failure if tried else replace(failure, flink=None)))
         plans: list[Plan | Refused] = []
         for job in outcome.jobs:
             try:
@@ -179,6 +180,11 @@ class FlinkLoading:
             return failure
         hint = "\n".join(filter(None, [failure.hint, _MAKES.format(*self._pinned)]))
         return replace(failure, hint=hint, command=self._pinned[1])
+
+    def _with_given(self, failure: Failure) -> Failure:
+        """A failure for lack of a connector whose jar is there: it has no tables."""
+        given = {f"--connector {one.partition(':')[0]}" for one in self._load.jars.connectors}
+        return replace(failure, hint=_NO_TABLES, option=None) if failure.option in given else failure
 
     def _behind_last_job(self, failure: Failure | None, outcome: JvmOutcome) -> tuple[str, ...]:
         """The note on a program that fails when its jobs are submitted, as it would with PyFlink; empty for others.
@@ -315,24 +321,15 @@ def begin(given: Input, load: LoadOptions, jvms: WarmJvms, side: Side | None = N
     options = dict(load.options)
     if given.kind is InputKind.PROGRAM and flink.configuration is None:
         options = {PARALLELISM: str(DEFAULT_PARALLELISM), **options}  # as without a JVM
+    notes = (said, "" if other is None else _MAKES.format(*other), *of_others)
     settings = JvmOptions(options=options, call_open=load.call_open, timeout=load.timeout)
     return FlinkLoading(
         given,
         program,
         Setup(flink, java, settings),
         jvms,
-        tuple(
-            filter(
-                None,
-                [
-                    said,
-                    "" if other is None else _MAKES.format(*other),
-                    *of_others,
-                ],
-            )
-        ),
-        partial(may_be_of, load=load),
-        other,
+        tuple(filter(None, notes)),
+        load,
     )
 
 

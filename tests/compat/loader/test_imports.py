@@ -164,3 +164,15 @@ def test_the_version_is_that_of_the_program_s_flink(tmp_path: Path) -> None:
     assert isinstance(loaded, Loaded)
     assert loaded.crash is not None
     assert loaded.crash.message == "('1.20.0', '1.20.0')"
+
+
+def test_programs_may_tell_where_pyflink_is(tmp_path: Path) -> None:
+    path = tmp_path / "job.py"
+    path.write_text(
+        "import os\nimport pyflink\nprint(os.path.dirname(os.path.abspath(pyflink.__file__)))\npyflink.nothing"
+    )
+    loaded = load_one(Request(path=str(path), shown="job.py"))
+    assert isinstance(loaded, Loaded)
+    assert loaded.crash is not None
+    assert loaded.crash.frames[-1].line == 4
+    assert loaded.crash.said.endswith("site-packages/pyflink")

@@ -239,6 +239,7 @@ def test_a_command_that_makes_what_is_lacking_comes_first() -> None:
         ({"command": "pip install redis", "option": "--connector kafka"}, "Run: pip install redis"),
         ({"option": '--env TOPIC="$TOPIC"'}, None),
         ({"hint": "Repair the program."}, None),
+        ({"option": "'a b.py'"}, None),  # what was typed already leaves a rule to read, which mends nothing
     ],
 )
 def test_what_mends_a_failure_is_a_command_that_works_when_it_is_pasted(given, expected) -> None:
