@@ -72,18 +72,31 @@ PYTHON = """#!/usr/bin/env bash
 if [ "$2" = pip ]; then echo /the/cache; exit; fi
 mkdir -p "$3/bin"
 printf '#!/bin/sh\\necho "pip $* in $PWD"\\n' > "$3/bin/pip"
-told='echo "python $*"; printf "%s\\\\n" "$PWD" "$HOME" "$TZ" "$PIP_CACHE_DIR" "$COMPAT_PYFLINK"; exit 7'
+told='echo "python $*"; printf "%s\\\\n" "$PWD" "$HOME" "$TZ" "$PIP_CACHE_DIR" "$COMPAT_PYFLINK" "$PIP_NO_CACHE_DIR"; exit 7'
 printf '#!/bin/sh\\n%s\\n' "$told" > "$3/bin/python"
 chmod 755 "$3/bin/pip" "$3/bin/python"
 """
 
 
+DF = """#!/bin/sh
+[ "$1" = --output=avail ] || exit 0
+echo Avail; echo {}
+"""
+
+
 @needs.unless(shutil.which("git"), Need.GIT)
-def test_ci_runs_in_a_clone_where_nobody_wrote_it(tmp_path):
+@pytest.mark.parametrize(("kilobytes", "keeps"), [(13_000_000, ""), (11_000_000, "1")])
+def test_ci_runs_in_a_clone_where_nobody_wrote_it(kilobytes, keeps, tmp_path):
+    """And where there is little room, it keeps no packages."""
     source, tools = tmp_path / "source", tmp_path / "tools"
     (source / ".ci").mkdir(parents=True)
     shutil.copy(SCRIPT.parent / "run", source / ".ci" / "run")
-    for path, text in ((source / ".ci" / "browser", ""), (source / ".ci" / "check", ""), (tools / "python3", PYTHON)):
+    for path, text in (
+        (source / ".ci" / "browser", ""),
+        (source / ".ci" / "check", ""),
+        (tools / "python3", PYTHON),
+        (tools / "df", DF.format(kilobytes)),
+    ):
         path.parent.mkdir(exist_ok=True)
         path.write_text(text or "#!/bin/sh\n")
         path.chmod(0o755)
@@ -93,8 +106,9 @@ def test_ci_runs_in_a_clone_where_nobody_wrote_it(tmp_path):
     environment.pop("PIP_CACHE_DIR", None)
     done = subprocess.run([source / ".ci" / "run"], env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 7, done.stderr
-    pyflink, installed, tested, place, home, zone, cache, found = done.stdout.splitlines()
+    pyflink, installed, tested, place, home, zone, cache, found, without_cache = done.stdout.splitlines()
     assert pyflink == f"pip install -q apache-flink==2.3.* in {place}"
+    assert without_cache == keeps
     assert found == f"{home}/pyflink/bin/python"
     assert installed == f"pip install -q --no-compile .[test,browser,lint] in {place}"
     assert tested == "python -m pytest -n 3"

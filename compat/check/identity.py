@@ -140,14 +140,16 @@ def _given_away(pair: Pair, idle: Iterable[Operator]) -> str | None:
 
 
 def _only_another_sort(pair: Pair, left: Set[str]) -> bool:
-    """True if an operator became one of another sort that declares the very same states, as a map becomes a flat map.
+    """True if an operator became one of another sort that declares the very same states, as a map becomes a flat map; more
+    states do if the program gave both one name.
 
     Of both sorts no operator may be ``left`` without a partner: then one of those may be the right one.
     """
     old, new = pair.old, pair.new
+    same_name = own_name(old) is not None and own_name(old) == own_name(new)
     return (
         bool(state_names(old))
-        and state_names(old) == state_names(new)
+        and (same_name or state_names(old) == state_names(new))
         and family(old) != family(new)
         and left.isdisjoint((family(old), family(new)))
         and _takes_over(old, new)

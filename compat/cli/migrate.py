@@ -49,6 +49,11 @@ if TYPE_CHECKING:
     is_flag=True,
     help="Write all keyed state in the canonical format, which any state backend restores; needs no recipe.",
 )
+@click.option(
+    "--native",
+    type=click.Choice(["hashmap", "rocksdb"]),
+    help="For jars and SQL: write all keyed state in the format of this state backend, which restores it faster.",
+)
 @rewriting_options
 @click.option(
     "--write-back",
@@ -108,9 +113,11 @@ def _migration(savepoint: str, new: str, out: str, options: dict[str, Any], jvms
     from compat.state.flink.remote import is_remote, read_savepoint, require_nothing
 
     require_nothing(out)
-    if options["recipe"] is None and not options["canonical"]:
+    if options["canonical"] and options["native"] is not None:
+        raise click.UsageError("--canonical and --native exclude one another: state has one format.")
+    if options["recipe"] is None and not options["canonical"] and options["native"] is None:
         raise click.UsageError(
-            "Give --recipe FILE, from compat check SAVEPOINT NEW --write-recipe FILE, or --canonical."
+            "Give --recipe FILE, from compat check SAVEPOINT NEW --write-recipe FILE, or --canonical, or --native."
         )
     recipe = Recipe(steps=()) if options["recipe"] is None else read_recipe(options["recipe"])
     load, old_flink = load_options(options, new), flink_of_old(options)
@@ -123,6 +130,7 @@ def _migration(savepoint: str, new: str, out: str, options: dict[str, Any], jvms
         old_flink=old_flink,
         copy=options["copy"] or is_remote(savepoint),
         canonical=options["canonical"],
+        native=options["native"],
         keep=not options["dry_run"],
         allow_unknown=options["allow_unknown"],
         processes=options["processes"] or max(1, int(cores())),
@@ -183,7 +191,7 @@ def _show(path: str, migration: Migration, done: Migrated, options: dict[str, An
     out, new = migration.check.old, migration.check.new
     begun = f"{out} holds {path}" if done.kept else f"{out} would hold {path}"
     say(f"{begun} for {new}:")
-    for line in (*_states(done), *_operators(done)):
+    for line in (*_states(done, options), *_operators(done)):
         say(f"  {line}")
     if not done.passed:
         _say_why_not(done, options["color"])
@@ -211,7 +219,7 @@ def _starts(done: Migrated, definitions: tuple[str, ...]) -> tuple[str, ...]:
     return start(reports[0], Typed(definitions=tuple(map(shlex.quote, definitions)))) if len(reports) == 1 else ()
 
 
-def _states(done: Migrated) -> Iterator[str]:
+def _states(done: Migrated, options: dict[str, Any]) -> Iterator[str]:
     """What happened to each state that a step names."""
     transfer, labels = done.resolved.transfer, done.resolved.labels
     for key, target in transfer.states.items():
@@ -234,8 +242,10 @@ def _states(done: Migrated) -> Iterator[str]:
             yield f"{labels[id]}: keys dropped, with {_counted(gone)}"
     for key, number in done.tally.merged.items():
         yield f"{labels[key.operator]}: {key.name} merged, {_counted(number)} into others"
-    if transfer.canonical:
-        written = sum(number for key, number in done.entries.items() if key.keyed)
+    if options["native"] is not None:
+        yield f"keyed state in the format of {options['native']}, {_counted(done.by_flink)}"
+    elif transfer.canonical:
+        written = done.by_flink + sum(number for key, number in done.entries.items() if key.keyed)
         yield f"keyed state in the canonical format, {_counted(written)} written anew"
     for name, now in transfer.types.classes.items():
         yield f"class {name} -> {now}"

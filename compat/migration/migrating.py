@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -17,7 +18,8 @@ from compat.comparison import Comparison, Outcomes, compare
 from compat.loader.inputs import FlinkJars, Input, InputKind
 from compat.loader.jvm.warm import WarmJvms
 from compat.migration.functions import Functions
-from compat.migration.new_job import Writer, new_job
+from compat.migration.keyed_forms import for_classes, require_flink, write_keyed
+from compat.migration.new_job import NewJob, Writer, new_job
 from compat.migration.other_kryo import told_apart
 from compat.migration.recipe import Recipe
 from compat.migration.resolving import Resolved, resolve
@@ -27,11 +29,14 @@ from compat.savepoint.names import Names
 from compat.savepoint.operators import RequestError
 from compat.state.flink import Draft, Savepoint, read_metadata, self_contained, with_references
 from compat.state.flink.header_parts import Field, StateKey
-from compat.state.flink.remapping import Remapped
-from compat.state.flink.remote import unfinished_at
+from compat.state.flink.remapping import Remapped, Unfinished
+from compat.state.flink.remote import Uploading, unfinished_at
 from compat.state.flink.tally import Tally
 from compat.state.flink.transfer import Transfer, Transferred
 from compat.state.flink.transferring import Watch, count_entries, unwatched, write_states
+
+if TYPE_CHECKING:
+    from compat.loader.jvm.messages import NativeBackend
 
 
 class Migration(Struct, frozen=True, kw_only=True):
@@ -39,7 +44,8 @@ class Migration(Struct, frozen=True, kw_only=True):
 
     ``old`` is the program that wrote it, whose classes may be needed to read it, and ``old_flink`` the location of its
     Flink. ``check`` compares OUT and NEW, and gets the names after the migration. With ``copy`` all state files are
-    copied, with ``canonical`` no keyed state stays in a backend's own format; ``keep`` is false for a dry run. An unknown
+    copied, with ``canonical`` no keyed state stays in a backend's own format, and with ``native`` all of it is in that of
+    this backend; ``keep`` is false for a dry run. An unknown
     verdict is accepted if ``check`` allows open questions: ``allow_unknown``. ``processes`` is how many may write state at
     once.
     """
@@ -52,6 +58,7 @@ class Migration(Struct, frozen=True, kw_only=True):
     old_flink: FlinkJars = FlinkJars()
     copy: bool = False
     canonical: bool = False
+    native: NativeBackend | None = None
     keep: bool = True
     allow_unknown: bool = False
     processes: int = 1
@@ -61,7 +68,8 @@ class Migrated(Struct, frozen=True):
     """The result: the resolved recipe, the fate of the entries of each state, the metadata, the outcomes of the check.
 
     ``digest`` is that of OUT's metadata. ``open`` are accounts of the ledger that the recipe does not cover and that
-    NEW does not restore. ``passed`` says that there are none, ``kept`` that OUT exists.
+    NEW does not restore. ``passed`` says that there are none, ``kept`` that OUT exists. ``by_flink`` is how many entries
+    NEW's Flink wrote in the form that was asked for.
     """
 
     resolved: Resolved
@@ -72,6 +80,7 @@ class Migrated(Struct, frozen=True):
     open: tuple[Account, ...]
     passed: bool
     kept: bool
+    by_flink: int = 0
 
     @property
     def entries(self) -> Mapping[StateKey, int]:
@@ -85,34 +94,59 @@ def migrate(migration: Migration, jvms: WarmJvms | None = None, watch: Watch = u
     ``jvms`` are for callers that have several, ``watch`` shows how far it is. Raises RequestError for a recipe that does not
     fit, and a `SavepointError` for what cannot be read or written; the savepoint itself is never touched.
     """
-    savepoint, recipe = migration.draft.savepoint, migration.recipe
     with ExitStack() as stack:
         jvms = jvms or stack.enter_context(WarmJvms())
-        wrote = Writer(migration.old, migration.old_flink, savepoint.format_version)
-        new = new_job(migration.check, recipe, wrote, jvms, stack) if recipe.converts else None
+        in_form = migration.canonical or migration.native is not None
+        for_flink = for_classes(migration.draft.savepoint) if in_form else frozenset()
+        new = _new_job(migration, bool(for_flink), jvms, stack)
         functions = Functions(migration.check.load, stack)
-        resolved = resolve(recipe, savepoint, migration.names, functions, new)
-        resolved = replace(resolved, transfer=replace(resolved.transfer, canonical=migration.canonical))
+        resolved = resolve(migration.recipe, migration.draft.savepoint, migration.names, functions, new)
+        by_flink = for_flink if new is not None and new.classes is not None else frozenset()
+        resolved = replace(resolved, transfer=replace(resolved.transfer, canonical=in_form, by_flink=by_flink))
         making = stack.enter_context(unfinished_at(migration.check.old))
-        draft = migration.draft if new is None else told_apart(migration.draft, resolved.transfer, new.program.flink)
-        # Values that need NEW's classes go through its one JVM.
-        processes = migration.processes if new is None or new.classes is None else 1
-        written = write_states(draft.savepoint, resolved.transfer, making.folder, processes, watch)
-        _require_all_met(resolved.transfer, written)
-        changes = written.changes
-        made = self_contained(draft, changes) if migration.copy else with_references(draft, changes)
-        making.take(made)
-        savepoint_made = read_metadata(making.metadata)
-        _require_counted(resolved.transfer, written, savepoint_made, migration.processes, watch)
+        written, made = _write(migration, resolved.transfer, new, making, watch)
+        entries = 0
+        if new is not None and (by_flink or migration.native is not None):
+            ids = (resolved.transfer.id_of(id) for id in by_flink - resolved.transfer.dropped)
+            entries = write_keyed(making.metadata, tuple(ids), migration.native, new)
         names = told_after(migration.names, resolved.transfer, None if new is None else new.program)
         check = replace(migration.check, rewritten=rewritten(resolved.transfer), moving=None)
         outcomes = compare(_of(check, making.metadata, names), jvms=jvms)
         still = tuple(account for one in outcomes.outcomes for account in _open(one, migration.allow_unknown))
         passed = not still and all(_passes(one, migration.allow_unknown) for one in outcomes.outcomes)
-        if passed and migration.keep:
+        digest = read_metadata(making.metadata).digest
+        if kept := passed and migration.keep:
             making.finish()
-        kept = passed and migration.keep
-        return Migrated(resolved, written.tally, made, savepoint_made.digest, outcomes, still, passed, kept)
+        return Migrated(resolved, written.tally, made, digest, outcomes, still, passed, kept, entries)
+
+
+def _new_job(migration: Migration, for_flink: bool, jvms: WarmJvms, stack: ExitStack) -> NewJob | None:
+    """The job whose classes write values, or whose Flink writes state ``for_flink``; None if neither is needed."""
+    if not (migration.recipe.converts or for_flink or migration.native is not None):
+        return None
+    savepoint = migration.draft.savepoint
+    wrote = Writer(migration.old, migration.old_flink, savepoint.format_version)
+    new = new_job(migration.check, migration.recipe, wrote, jvms, stack)
+    if migration.native is not None or (for_flink and new.classes is not None):
+        require_flink(savepoint, new)
+    return new
+
+
+def _write(
+    migration: Migration, transfer: Transfer, new: NewJob | None, making: Unfinished | Uploading, watch: Watch
+) -> tuple[Transferred, Remapped]:
+    """Write the savepoint that is being made, and count what is in it."""
+    draft = migration.draft if new is None else told_apart(migration.draft, transfer, new.program.flink)
+    # Values that need NEW's classes go through its one JVM.
+    through_jvm = migration.recipe.converts and new is not None and new.classes is not None
+    processes = 1 if through_jvm else migration.processes
+    written = write_states(draft.savepoint, transfer, making.folder, processes, watch)
+    _require_all_met(transfer, written)
+    changes = written.changes
+    made = self_contained(draft, changes) if migration.copy else with_references(draft, changes)
+    making.take(made)
+    _require_counted(transfer, written, read_metadata(making.metadata), migration.processes, watch)
+    return written, made
 
 
 def _of(check: Comparison, metadata: str, names: Names) -> Comparison:

@@ -32,9 +32,12 @@ from compat.state.model.job import Plan, Refused
 if TYPE_CHECKING:
     from compat.loader.jvm.distribution import FlinkDistribution
     from compat.loader.jvm.loading import FlinkLoading
-    from compat.loader.jvm.messages import Convert, Converted
+    from compat.loader.jvm.messages import Convert, Converted, KeyedForm
 
+_BYTES_A_SECOND = 1 << 20
+"""How much state a backend writes at the least: it gets that much time."""
 _NAME_OLD = "name the jar that wrote it (--names OLD.jar)"
+_ONLY_OLD = " If only OLD's classes read it, give OLD in place of NEW, and migrate the result."
 _LAST_WITH_KRYO_2 = pyflink_version("1.20")
 _NAME_FLINK = f"--old-flink-version {_LAST_WITH_KRYO_2}"
 
@@ -73,7 +76,7 @@ class NewJob(Struct, frozen=True):
     """The job that will restore a savepoint: how it writes its values, and its classes, if available."""
 
     program: Program
-    classes: Classes | None = None
+    classes: FlinkClasses | None = None
 
 
 def new_job(check: Comparison, recipe: Recipe, wrote: Writer, jvms: WarmJvms, stack: ExitStack) -> NewJob:
@@ -105,7 +108,7 @@ def _jar(given: Input) -> tuple[str, ...]:
     return (given.path,) if given.kind is InputKind.JAR else ()
 
 
-class FlinkClasses:
+class FlinkClasses(Classes):
     """The classes of OLD and NEW in a JVM. ``jars`` are OLD's: without them NEW's classes read OLD's values, as far as
     Flink can.
     """
@@ -153,6 +156,19 @@ class FlinkClasses:
         from compat.loader.jvm.messages import Convert
 
         return list(self._asked(Convert(job=self._job, new=serializer, hashes=True, values=tuple(keys))).hashes)
+
+    def write_keyed(self, metadata: str, operator: str, form: KeyedForm, size: int) -> None:
+        """Have a state backend of NEW's Flink write the keyed state of an operator. Raises RequestError."""
+        from compat.loader.jvm.messages import WriteKeyed
+
+        seconds = size / _BYTES_A_SECOND
+        asked = WriteKeyed(job=self._job, metadata=metadata, operator=operator, form=form, seconds=seconds)
+        answer = self._loading.write_keyed(asked)
+        if answer is None:
+            raise RequestError("Flink did not write the state anew: its JVM ended, or took longer than --timeout.")
+        if answer.failure:
+            other = _ONLY_OLD if form == "canonical" else ""
+            raise RequestError(f"Flink did not write the state anew: {answer.failure}.{other}")
 
     def _asked(self, asked: Convert) -> Converted:
         answer = self._loading.convert(asked)

@@ -172,7 +172,8 @@ class UnknownState(Struct, frozen=True):
             path=reader.path,
             offset=reader.offset,
             why=self.why,
-            advice=f"Start the job from this snapshot as it is, and {_CANONICAL}.",
+            advice=f"With the jar or the query that wrote it: compat migrate SAVEPOINT OLD OUT --canonical. Or start the job "
+            f"from this snapshot as it is, and {_CANONICAL}.",
         )
 
 

@@ -36,7 +36,8 @@ class Transfer(Struct, frozen=True, kw_only=True):
     ``states`` has None for a state that is dropped; what is not named stays. ``added`` are operators that are not there and
     are given states, by their ids. ``converted`` are states whose values another serializer is to read,
     ``keys`` operators whose keys become others, or go, ``coordinators`` what those of operators keep. With ``canonical``
-    operators whose keyed state is in a backend's own format are written anew, too: all that is written is canonical.
+    operators whose keyed state is in a backend's own format are written anew, too, but for those in ``by_flink``, which it
+    writes itself: all that is written is canonical.
     """
 
     ids: Mapping[str, NewId] = {}
@@ -48,6 +49,7 @@ class Transfer(Struct, frozen=True, kw_only=True):
     keys: Mapping[str, KeyChange] = {}
     coordinators: Mapping[str, bytes] = {}
     canonical: bool = False
+    by_flink: frozenset[str] = frozenset()
 
     def becomes(self, key: StateKey) -> StateKey | None:
         """The new place of a state; None if it is dropped."""
@@ -55,7 +57,11 @@ class Transfer(Struct, frozen=True, kw_only=True):
         target = self.states.get(key, stays)
         if target is None:
             return None
-        return StateKey(self.ids.get(target.operator, NewId(target.operator)).id, target.name, key.keyed)
+        return StateKey(self.id_of(target.operator), target.name, key.keyed)
+
+    def id_of(self, operator: str) -> str:
+        """The id that an operator of the savepoint has afterwards."""
+        return self.ids[operator].id if operator in self.ids else operator
 
 
 class Transferred(Struct, frozen=True):

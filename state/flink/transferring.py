@@ -268,7 +268,7 @@ class _Writing:
         changed |= {key.operator for key in self._transfer.converted}
         for key, target in self._transfer.states.items():
             changed |= {key.operator} if target is None else {key.operator, target.operator}
-        changed |= self._in_own_formats() if self._transfer.canonical else set()
+        changed |= self._in_own_formats() - self._transfer.by_flink if self._transfer.canonical else set()
         return changed - self._transfer.dropped
 
     def _in_own_formats(self) -> set[str]:

@@ -13,6 +13,7 @@ from compat.loader.jvm.bridge import (
     byte_array,
     class_name,
     described,
+    exists,
     flink,
     is_a,
     java,
@@ -23,7 +24,7 @@ from compat.loader.jvm.fitting import misfit
 from compat.loader.jvm.graphs import Configured
 from compat.loader.jvm.handles import OldOperator
 from compat.loader.jvm.harness import SOURCE, OperatorFailed, harness, open_operator, operator_of
-from compat.loader.jvm.messages import Backend, RestoreFailure, Scope
+from compat.loader.jvm.messages import Backend, NativeBackend, RestoreFailure, Scope
 from compat.loader.jvm.partial_matches import check_matches
 from compat.loader.jvm.states import canonical_snapshot, is_unsupported
 from compat.loader.jvm.versioned import of_enumerator, of_states, read_version
@@ -68,15 +69,13 @@ def backends(old: OldOperator) -> Iterator[tuple[Backend, Java]]:
     """The backends that can be tried: RocksDB's own files are only for RocksDB, and RocksDB holds only keyed state."""
     if not old.only_rocksdb:
         yield "hashmap", flink(_HASHMAP)
-    if not old.headers:
-        return
-    for name in _ROCKSDB:
-        try:
-            backend = flink(name)
-        except (jpype.JException, TypeError):
-            continue
-        yield "rocksdb", backend
-        return
+    if old.headers and (rocksdb := backend_of("rocksdb")) is not None:
+        yield "rocksdb", rocksdb
+
+
+def backend_of(name: NativeBackend) -> Java:
+    """The class of a state backend; None if its jar is not there."""
+    return next((flink(one) for one in (_ROCKSDB if name == "rocksdb" else (_HASHMAP,)) if exists(one)), None)
 
 
 def on_hashmap(operator: Configured, given: Given, loader: Java) -> Java:

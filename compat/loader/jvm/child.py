@@ -23,7 +23,9 @@ from compat.loader.jvm.call_sites import Places
 from compat.loader.jvm.capture import take_jobs
 from compat.loader.jvm.converting import Converters
 from compat.loader.jvm.environments import Environments
+from compat.loader.jvm.harness import OperatorFailed
 from compat.loader.jvm.jobs import NoStreamGraph, build_job
+from compat.loader.jvm.keyed_forms import write_keyed
 from compat.loader.jvm.libraries import own_frames
 from compat.loader.jvm.messages import (
     PRINTED,
@@ -44,6 +46,8 @@ from compat.loader.jvm.messages import (
     SqlScript,
     Stuck,
     Submitted,
+    WriteKeyed,
+    Wrote,
 )
 from compat.loader.jvm.node_numbers import restart_numbers_of_tables
 from compat.loader.jvm.patience import FairClock, kept_from_work
@@ -337,6 +341,22 @@ def _converted(command: Convert, built: list[Built], converters: Converters) -> 
         return Converted(failure=_unexpected(error, job.flink))
 
 
+def _wrote(command: WriteKeyed, built: list[Built]) -> Wrote:
+    """Write state in a backend's own format; gives its answer."""
+    if command.job >= len(built):
+        return Wrote(failure="there is no such job")
+    job = built[command.job]
+    try:
+        write_keyed(command, job)
+    except OperatorFailed as error:
+        return Wrote(failure=str(error))
+    except jpype.JException as error:
+        return Wrote(failure=described(error))
+    except Exception as error:
+        return Wrote(failure=_unexpected(error, job.flink))
+    return Wrote()
+
+
 def _savepoint(command: Restore) -> Savepoint:
     """OLD's state. Raises SavepointError."""
     if command.metadata:
@@ -355,12 +375,14 @@ def main(arguments: list[str]) -> None:
     built: list[Built] = []
     converters = Converters()
     while (command := commands.next()) is not None:
-        answer: Ended | Restored | Converted
+        answer: Ended | Restored | Converted | Wrote
         match command:
             case Restore():
                 answer = _restored(command, built)
             case Convert():
                 answer = _converted(command, built, converters)
+            case WriteKeyed():
+                answer = _wrote(command, built)
             case Build() if isinstance(place, Crash):
                 answer = Ended(crash=place)
             case Build(program=program):

@@ -134,17 +134,28 @@ def is_of_connector(operator: Configured, loader: Java) -> bool:
     return name.startswith(_SOURCE_FUNCTIONS) or name.replace(".", "/").startswith(CONNECTORS)
 
 
-def harness(operator: Configured, loader: Java, max_parallelism: int, backend: Java = None) -> Java:
-    """An operator set up as the only subtask of its vertex: with the configuration and factory that a task would get."""
+class Subtask(Struct, frozen=True):
+    """One of several subtasks of an operator: its number, and how many there are."""
+
+    index: int
+    parallelism: int
+
+
+THE_ONLY_ONE = Subtask(0, 1)
+
+
+def harness(
+    operator: Configured, loader: Java, max_parallelism: int, backend: Java = None, subtask: Subtask = THE_ONLY_ONE
+) -> Java:
+    """An operator set up as a subtask of its vertex: with the configuration and factory that a task would get."""
     config = flink("streaming.api.graph.StreamConfig")(operator.config.getConfiguration().clone())
     config.setVertexNonChainedOutputs(java("java.util.ArrayList")())
     config.serializeAllConfigs()
     builder = flink("runtime.operators.testutils.MockEnvironmentBuilder")()
     builder.setTaskName("compat").setTaskConfiguration(config.getConfiguration()).setUserCodeClassLoader(loader)
     builder.setExecutionConfig(operator.execution)
-    builder.setManagedMemorySize(_MANAGED_MEMORY).setSubtaskIndex(0).setParallelism(1).setMaxParallelism(
-        max_parallelism
-    )
+    builder.setManagedMemorySize(_MANAGED_MEMORY).setMaxParallelism(max_parallelism)
+    builder.setSubtaskIndex(subtask.index).setParallelism(subtask.parallelism)
     factory = config.getStreamOperatorFactory(loader)
     if operator.unconnected:
         replace_committer(factory)

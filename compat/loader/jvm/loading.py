@@ -44,6 +44,8 @@ from compat.loader.jvm.messages import (
     Restore,
     Restored,
     SqlScript,
+    WriteKeyed,
+    Wrote,
 )
 from compat.loader.jvm.plans import plan_of, refused_by, refused_of
 from compat.loader.jvm.process import JvmOptions, JvmOutcome, JvmProcess, Setup
@@ -135,6 +137,10 @@ class FlinkLoading:
         None if the JVM ended, or its time was up.
         """
         return self._building.convert(wanted)
+
+    def write_keyed(self, wanted: WriteKeyed) -> Wrote | None:
+        """Have state of a savepoint written by a backend, under the same conditions as :meth:`convert`."""
+        return self._building.write_keyed(wanted)
 
     def finish(self, side: Side | None = None) -> FlinkJobs:
         """The plans, and the answers to the restores. Raises InputError."""

@@ -379,6 +379,8 @@ class Ended(Struct, frozen=True, kw_only=True, tag="ended"):
 
 
 Backend = Literal["hashmap", "rocksdb", "any"]
+NativeBackend = Literal["hashmap", "rocksdb"]
+KeyedForm = Literal["canonical", "hashmap", "rocksdb"]
 Moment = Literal["restore", "first-read", "checkpoint", "moved", "unfit"]
 Resolved = Literal["as-is", "reconfigured", "after-migration", "incompatible", "failed", "other-kryo"]
 
@@ -511,7 +513,13 @@ class Converted(Struct, frozen=True, kw_only=True, tag="converted"):
     failure: str = ""
 
 
-Message = Restored | Converted | Submitted | Stuck | Ended
+class Wrote(Struct, frozen=True, kw_only=True, tag="wrote"):
+    """The answer to :class:`WriteKeyed`; ``failure`` is what Flink said if it did not write."""
+
+    failure: str = ""
+
+
+Message = Restored | Converted | Wrote | Submitted | Stuck | Ended
 
 
 class JarProgram(Struct, frozen=True, kw_only=True, tag="jar"):
@@ -641,4 +649,18 @@ class Convert(Struct, frozen=True, kw_only=True, tag="convert"):
     values: tuple[bytes, ...] = ()
 
 
-Command = Build | Restore | Convert
+class WriteKeyed(Struct, frozen=True, kw_only=True, tag="write-keyed"):
+    """A task of the child: write the keyed state of an operator of a savepoint in the canonical form, or a backend's own.
+
+    ``metadata`` is the file with the savepoint's metadata, which is changed; its state comes into the folder of that file.
+    The operator of the job with this id restores it, which may take ``seconds`` longer than a program.
+    """
+
+    job: int = 0
+    metadata: str
+    operator: str
+    form: KeyedForm
+    seconds: float = 0.0
+
+
+Command = Build | Restore | Convert | WriteKeyed

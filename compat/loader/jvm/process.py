@@ -24,6 +24,7 @@ from compat.loader.jvm.java import Java
 from compat.loader.jvm.messages import (
     PRINTED,
     Build,
+    Command,
     Convert,
     Converted,
     Crash,
@@ -37,6 +38,8 @@ from compat.loader.jvm.messages import (
     Restored,
     Stuck,
     Submitted,
+    WriteKeyed,
+    Wrote,
 )
 from compat.loader.jvm.patience import MOST_TIMES
 from compat.loader.process import MAX_RESULT
@@ -104,7 +107,7 @@ class Building:
     stuck: Stuck | None = None
     ended: Ended | None = None
     restored: list[Restored] = field(default_factory=list)
-    converted: list[Converted] = field(default_factory=list)
+    answers: list[Converted | Wrote] = field(default_factory=list)
     said: str = ""
 
     def restore(self, wanted: Restore) -> None:
@@ -114,10 +117,19 @@ class Building:
 
     def convert(self, wanted: Convert) -> Converted | None:
         """Have values written by the classes of this program, and wait for them; None if the JVM ended, or its time was up."""
+        answer = self._answer(wanted)
+        return answer if isinstance(answer, Converted) else None
+
+    def write_keyed(self, wanted: WriteKeyed) -> Wrote | None:
+        """Have state of a savepoint written by a backend, and wait for it; None if the JVM ended, or its time was up."""
+        answer = self._answer(wanted)
+        return answer if isinstance(answer, Wrote) else None
+
+    def _answer(self, wanted: Convert | WriteKeyed) -> Converted | Wrote | None:
         assert self.number == self.jvm.builds
         self.jvm._tell(wanted, self)
         self.jvm._wait(self)
-        return self.converted.pop() if self.converted else None
+        return self.answers.pop() if self.answers else None
 
     def outcome(self) -> JvmOutcome | None:
         """Wait for the program and the restores into it; None if the JVM had ended before it came to the program."""
@@ -229,7 +241,7 @@ class JvmProcess:
         self._interpreter.end()
         shutil.rmtree(self._folder, ignore_errors=True)
 
-    def _write(self, command: Request | Build | Restore | Convert) -> None:
+    def _write(self, command: Request | Command) -> None:
         """Give the child a command; one that has died tells so by its pipes."""
         assert self._interpreter.process.stdin is not None
         with suppress(BrokenPipeError):
@@ -242,10 +254,12 @@ class JvmProcess:
         with suppress(BrokenPipeError):
             self._interpreter.process.stdin.close()
 
-    def _tell(self, command: Build | Restore | Convert, building: Building) -> None:
+    def _tell(self, command: Command, building: Building) -> None:
         seconds = MOST_TIMES * self.setup.options.timeout + _MARGIN  # the child ends it before, unless it hangs
         if isinstance(command, Restore) and command.limit is not None:
             seconds += command.limit.seconds
+        elif isinstance(command, WriteKeyed):
+            seconds += command.seconds
         with self._changed:
             if not self._asked:
                 self._until = (
@@ -340,8 +354,8 @@ class JvmProcess:
                     building.said = said(bytes(own))
                 case Restored() if not is_build:
                     building.restored.append(message)
-                case Converted() if not is_build:
-                    building.converted.append(message)
+                case Converted() | Wrote() if not is_build:
+                    building.answers.append(message)
                 case _:
                     return  # nobody asked for it
             self._asked.popleft()

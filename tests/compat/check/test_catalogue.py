@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import re
 from pathlib import Path
@@ -96,6 +97,21 @@ def test_nothing_names_a_rule_but_by_its_object() -> None:
     }
     outside = [path for path in (ROOT / "compat").rglob("*.py") if not homes & {path, path.parent.parent}]
     assert not [path for path in outside if re.search(r"""["']CMP\d{3}["']""", path.read_text(encoding="utf-8"))]
+
+
+def test_the_code_of_a_fix_is_one_line() -> None:
+    """It stands in brackets behind its text, where a line break would be an escape."""
+    codes = [
+        keyword.value
+        for path in FILES
+        for call in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == "Fix"
+        for keyword in call.keywords
+        if keyword.arg == "code"
+    ]
+    constants = [part.value for code in codes for part in ast.walk(code) if isinstance(part, ast.Constant)]
+    assert constants
+    assert not [text for text in constants if "\n" in str(text)]
 
 
 @pytest.mark.parametrize("text", ["CMP101", "cmp101", " state-without-operator "])

@@ -301,6 +301,14 @@ def test_another_sort_is_another_operator_where_one_of_the_old_sort_is_left() ->
     assert report.verdict is Verdict.INCOMPATIBLE
 
 
+@pytest.mark.parametrize(("name", "verdict"), [("the count", Verdict.COMPATIBLE), ("Map", Verdict.INCOMPATIBLE)])
+def test_another_sort_with_more_states_is_the_same_operator_under_its_own_name(name: str, verdict: Verdict) -> None:
+    before = msgspec.structs.replace(unnamed("keyed_process", "s"), name="the count")
+    after = msgspec.structs.replace(unnamed("map", "s", "t"), name=name)
+    report = check(program("old", before), program("new", after))
+    assert report.verdict is verdict
+
+
 CODE = UserCode(name="m.Count", digest="1")
 HIDDEN = "_stream_key_by_map_operator"
 

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from compat.check.findings import Report
 from compat.comparison import Comparison, compare
 from compat.loader.inputs import FlinkJars, Limit, LoadOptions
+from compat.loader.jvm.messages import NativeBackend
 from compat.loader.jvm.warm import WarmJvms
 from compat.migration.migrating import Migrated, Migration, migrate
 from compat.migration.recipe import Recipe, Step
@@ -34,7 +35,9 @@ class Pairs:
         assert isinstance(report, Report)
         return report
 
-    def migrate(self, pair: str, folder: Path, *steps: Step, names: bool = False) -> Migrated:
+    def migrate(
+        self, pair: str, folder: Path, *steps: Step, names: bool = False, native: NativeBackend | None = None
+    ) -> Migrated:
         """The savepoint of a pair, migrated into a folder."""
         told = self._old(pair) if names or self._is_query(pair) else None
         out = str(folder / "out")
@@ -45,10 +48,18 @@ class Pairs:
             names=Names() if told is None else read_names(told, check.load, None, jvms=self._jvms),
             check=check,
             old=told,
+            native=native,
         )
         return migrate(migration, self._jvms)
 
-    def upgrade(self, pair: str, folder: Path, *steps: Step, old_flink: FlinkJars | None = None) -> Migrated:
+    def upgrade(
+        self,
+        pair: str,
+        folder: Path,
+        *steps: Step,
+        old_flink: FlinkJars | None = None,
+        native: NativeBackend | None = None,
+    ) -> Migrated:
         """The savepoint of Flink 1.20 of a pair, migrated for the new version, which is built for Flink 2.3."""
         saved = JAVA.parent / "1.20.0" / pair
         migration = Migration(
@@ -58,6 +69,7 @@ class Pairs:
             check=self._check(pair, str(folder / "out")),
             old=str(saved / "old.jar"),
             old_flink=old_flink or FlinkJars(version="1.20.0"),
+            native=native,
             allow_unknown=True,
         )
         return migrate(migration, self._jvms)

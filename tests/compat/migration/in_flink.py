@@ -21,6 +21,7 @@ from msgspec.structs import replace
 from compat.check.findings import Report, Verdict
 from compat.comparison import Comparison, compare
 from compat.loader.inputs import FlinkJars, LoadOptions
+from compat.loader.jvm.messages import NativeBackend
 from compat.loader.jvm.warm import WarmJvms
 from compat.migration.migrating import Migrated, Migration, migrate
 from compat.migration.proposing import Proposal
@@ -168,7 +169,9 @@ ANSWERS: dict[str, tuple[Step, ...]] = {
 """What a person has to say: what fields become and begin with, the key of what becomes an entry of a map."""
 
 
-def migrated(pair: Mapping[str, Any], out: str, jvms: WarmJvms) -> tuple[Recipe, Migrated] | None:
+def migrated(
+    pair: Mapping[str, Any], out: str, jvms: WarmJvms, native: NativeBackend | None = None
+) -> tuple[Recipe, Migrated] | None:
     """The savepoint of a pair's old version, migrated by what the check proposes; None where nothing is to be mended."""
     saved = savepoint_of(pair)
     old = str(folder_of(pair, before(pair)) / ("old.sql" if is_query(pair) else "old.jar"))
@@ -189,6 +192,7 @@ def migrated(pair: Mapping[str, Any], out: str, jvms: WarmJvms) -> tuple[Recipe,
             check=check,
             old=old,
             old_flink=FlinkJars(version=before(pair), classpath=libraries_of(pair)),
+            native=native,
             allow_unknown=True,
         )
         try:
@@ -232,7 +236,7 @@ def read_in_flink(pair: Mapping[str, Any], savepoint: str, backend: str, classpa
             if line.startswith(("OBS S", "SEEN")):
                 _, state, key, value, *_ = line.rstrip("\n").split("\t")
                 found.setdefault(f"{state} {key}", value)
-                read += 1
+                read += state != "src.offset"  # the source runs before the others on a busy machine
             elif row := _ROW.match(line):
                 # The first row of a key, after the restore.
                 key, _, value = row[1].partition(", ")

@@ -8,13 +8,13 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 from rich.text import Text
 
-from compat.report.text import _broken
+from compat.report.page import broken
 
 LONG = "/tmp/a-folder-with-a-long-name/and-another-one/job.py:12:"
 
 
 def lines(text: str, width: int) -> list[str]:
-    return [line.plain for line in _broken(Text(text), width)]
+    return [line.plain for line in broken(Text(text), width)]
 
 
 @pytest.mark.parametrize(
@@ -43,4 +43,4 @@ def test_no_word_is_broken_lost_or_wider_than_it_need_be(words: list[str], width
 
 def test_styles_go_with_their_words() -> None:
     text = Text("bold ", style="").append("green words", style="green")
-    assert [line.spans[-1].style for line in _broken(text, 11)] == ["green", "green"]
+    assert [line.spans[-1].style for line in broken(text, 11)] == ["green", "green"]

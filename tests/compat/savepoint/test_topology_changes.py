@@ -86,3 +86,11 @@ def test_a_backend_restores_from_some_formats(name, backend, level, check):
     assert {finding.level for finding in report.findings if finding.rule == "CMP503"} == ({level} if level else set())
     if level is Level.UNKNOWN:
         assert report.verdict is Verdict.UNKNOWN
+
+
+@pytest.mark.parametrize("name", ["all_states_hashmap_canonical", "broadcast_p2_native_files"])
+def test_forst_is_given_files_of_rocksdb(name, check):
+    written = saved(name)
+    report = check(written["path"], written["program"], options={"state.backend.type": "forst"})
+    (found,) = [finding for finding in report.findings if finding.rule == "CMP503"]
+    assert "--native rocksdb" in found.fixes[0].text

@@ -138,10 +138,13 @@ def losses(record: Record, restored: Restored) -> dict[str, str]:
 
 
 def left(record: Record, restored: Restored) -> list[str]:
-    """The states of OLD, by label and name, that NEW does not ask for. What a sum keeps, a reduce takes up."""
+    """The states of OLD, by label and name, that NEW does not ask for.
+
+    What a sum keeps, a reduce takes up; what merging windows keep, no others find.
+    """
     before, after = (
         {
-            (op["id"], op["kind"].replace("sum", "reduce"), op.get("uid"))
+            (op["id"], op["kind"].replace("sum", "reduce"), op.get("uid"), "session" in op.get("window", ""))
             for op in topology["ops"]
             if op["kind"] in kinds
         }

@@ -8,7 +8,7 @@ from compat.check.context import Check
 from compat.check.findings import Fate, Finding, Fix, Level
 from compat.check.mapping import Pair
 from compat.check.rule import Rule
-from compat.state.flink.formats import BACKENDS, HEAP, KeyedFormat, Restores, backend_of, restores
+from compat.state.flink.formats import BACKENDS, FORST, HEAP, KeyedFormat, Restores, backend_of, restores
 from compat.state.model.job import STATE_BACKEND
 
 
@@ -42,7 +42,7 @@ def _finding(check: Check, pairs: list[Pair], format: KeyedFormat, told: str | N
         else f"{told} is not a backend of Flink: it is unknown which formats it reads.",
         old=first.old,
         new=first.new,
-        fixes=(_fix(format),),
+        fixes=(_fix(format, told),),
         related=tuple((pair.new.label, pair.new.source) for pair in pairs[1:] if pair.new.source is not None),
     )
 
@@ -66,12 +66,15 @@ def _consequence(told: str | None, answer: Restores) -> str:
     return "The tasks fail when they start." if answer is Restores.NO else "The tasks may fail when they start."
 
 
-def _fix(format: KeyedFormat) -> Fix:
+def _fix(format: KeyedFormat, told: str | None) -> Fix:
     readers = [backend for backend in BACKENDS if restores(format, backend) is Restores.YES]
     if not readers:
         return Fix(text="Run NEW with the backend that wrote it, or take a canonical savepoint.")
     text = f"Run NEW with {STATE_BACKEND}: {' or '.join(readers)}"
-    if format in _OF_ONE_SORT:
+    if told == FORST and format is not KeyedFormat.ASYNCHRONOUS:
+        text += f", or, for a jar or a query, make files of this that {FORST} reads: "
+        text += "compat migrate SAVEPOINT NEW OUT --native rocksdb"
+    elif format in _OF_ONE_SORT:
         text += f" (for this check: -D {STATE_BACKEND}={readers[0]}), take a canonical savepoint, or make one of this: "
         text += "compat migrate SAVEPOINT NEW OUT --canonical"
     return Fix(text=f"{text}.", code=f"{STATE_BACKEND}: {readers[0]}")

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 _ORDER = Fix(
     text="Name the tables in the order in which OLD names them (in FROM and JOIN, and from statement to statement), or run the "
     "plan that OLD was compiled to.",
-    code="COMPILE PLAN 'job.json' FOR …;  -- with the tables in the old order\nEXECUTE PLAN 'job.json';",
+    code="COMPILE PLAN 'job.json' FOR …; EXECUTE PLAN 'job.json';",
 )
 
 

@@ -41,7 +41,7 @@ def _finding(exchange: Exchange, check: Check) -> Finding:
             Fix(
                 text="Put the statements back into their old order, and add new ones at the end. Or run the plan that "
                 "OLD was compiled to.",
-                code="COMPILE PLAN 'job.json' FOR STATEMENT SET BEGIN …; END;  -- in the old order\nEXECUTE PLAN 'job.json';",
+                code="COMPILE PLAN 'job.json' FOR STATEMENT SET BEGIN …; END; EXECUTE PLAN 'job.json';",
             ),
             *code_suggestions.migrate(check),
         ),

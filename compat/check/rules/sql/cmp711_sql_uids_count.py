@@ -28,7 +28,7 @@ def _find(check: Check) -> Iterator[Finding]:
         fixes=(
             Fix(
                 text="Compile the plan once, keep the file, and run it from then on: its numbers stay.",
-                code="COMPILE PLAN 'job.json' FOR INSERT INTO …;\nEXECUTE PLAN 'job.json';",
+                code="COMPILE PLAN 'job.json' FOR INSERT INTO …; EXECUTE PLAN 'job.json';",
             ),
             Fix(text="Or submit the script in a session of its own, as its first statements."),
         ),

@@ -112,7 +112,7 @@ class World:
         self.jobs.at, self.jobs.durable = at, durable
 
     def close(self) -> None:
-        for thread in self.deploying._promotions.values():
+        for thread in self.deploying.steps._promotions.values():
             thread.join()
         self.jobs._database.close()
 
@@ -208,7 +208,7 @@ class World:
         """Its end."""
         for _ in range(60):
             self.round()
-            for thread in self.deploying._promotions.values():
+            for thread in self.deploying.steps._promotions.values():
                 thread.join()
             (found,) = self.deploying.deployments.get(ID)
             if found.step.over:
@@ -220,7 +220,7 @@ class World:
 @pytest.fixture
 def world(tmp_path: Path, migrated: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     """Makes worlds, each in a folder of its own."""
-    monkeypatch.setattr("compat.cluster.deployments.deploying._ASKING_AGAIN", 0.0)
+    monkeypatch.setattr("compat.cluster.deployments.steps._ASKING_AGAIN", 0.0)
     prepare = database._prepare_sqlite
 
     def fast(connection: Any, record: Any) -> None:
