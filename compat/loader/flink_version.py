@@ -23,6 +23,11 @@ _PINS = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 """A requirement, a Maven property, an image, or the jar of a connector, whose name contains its Flink version."""
+_BUILDS = ("pom.xml", "gradle.properties", "build.gradle", "build.gradle.kts", "build.sbt")
+_RELEASE = re.compile(
+    r"""<flink\.version>\s*(\d+\.\d+\.\d+)\s*<|\bflink\.?_?version["']?\s*:?=\s*["']?(\d+\.\d+\.\d+)\b""", re.IGNORECASE
+)
+"""The release of Flink as builds name it: a property of Maven or Gradle, or a value of sbt."""
 _LARGEST = 200_000
 _IN_FOLDER, _FOLDERS = 1000, 50
 
@@ -72,6 +77,15 @@ def _below(root: str) -> Iterator[tuple[tuple[str, str], tuple[str, str]]]:
                 yield (folder, name), found
 
 
+def release_of(job: str, root: str | None = None) -> tuple[str, str] | None:
+    """The release of Flink that the build of a jar, or what is beside a script, names, and the nearest file that does."""
+    for folder in folders_of_project(job, root):
+        for name in _BUILDS:
+            if (found := _RELEASE.search(_text(os.path.join(folder, name)))) is not None:
+                return found[1] or found[2], name
+    return None
+
+
 def _looked_at(program: str, root: str | None) -> Iterator[tuple[str, list[str]]]:
     """The folders and files that may name a version, the nearest first; files of Docker Compose come behind the others."""
     yield os.path.split(program)[0], [os.path.basename(program)]
@@ -100,13 +114,16 @@ def _names(folder: str) -> Iterator[str]:
         return
 
 
-def _pinned(path: str) -> tuple[str, str] | None:
+def _text(path: str) -> str:
     try:
         with open_regular(path) as file:
-            text = file.read(_LARGEST).decode("utf-8", "replace")
+            return file.read(_LARGEST).decode("utf-8", "replace")
     except OSError:
-        return None
-    found = _PINS.search(text)
+        return ""
+
+
+def _pinned(path: str) -> tuple[str, str] | None:
+    found = _PINS.search(_text(path))
     if found is None:
         return None
     major, minor = filter(None, found.groups())

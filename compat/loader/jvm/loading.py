@@ -15,6 +15,7 @@ from compat.compiler.configuration import DEFAULT_PARALLELISM, PARALLELISM
 from compat.compiler.errors import ProgramError
 from compat.loader.digests import of_file
 from compat.loader.failure import Failure, Side, Undecidable
+from compat.loader.flink_version import release_of
 from compat.loader.former import advice_on, passed_over
 from compat.loader.inputs import (
     FlinkJars,
@@ -30,7 +31,7 @@ from compat.loader.jvm.adopting import adopted, lacked
 from compat.loader.jvm.answers import Answers, answers_of
 from compat.loader.jvm.compiled import Disagreement, minor_version
 from compat.loader.jvm.connector_jars import connector_jars
-from compat.loader.jvm.distribution import FlinkDistribution, FlinkPlaces, find_flink
+from compat.loader.jvm.distribution import FETCHES, OLDEST, FlinkDistribution, FlinkPlaces, find_flink, parsed
 from compat.loader.jvm.errors import JvmError
 from compat.loader.jvm.failures import check_jar, failed, of_another_version, refused
 from compat.loader.jvm.java import find_java
@@ -323,7 +324,7 @@ def begin(given: Input, load: LoadOptions, jvms: WarmJvms, side: Side | None = N
         flink = replace(flink, jars=(*jars, *flink.jars))
         java = find_java()
     except JvmError as error:
-        raise InputError(refused(error, given.argument, side)) from error
+        raise InputError(_with_release(refused(error, given.argument, side), given)) from error
     options = dict(load.options)
     if given.kind is InputKind.PROGRAM and flink.configuration is None:
         options = {PARALLELISM: str(DEFAULT_PARALLELISM), **options}  # as without a JVM
@@ -337,6 +338,17 @@ def begin(given: Input, load: LoadOptions, jvms: WarmJvms, side: Side | None = N
         tuple(filter(None, notes)),
         load,
     )
+
+
+def _with_release(failure: Failure, given: Input) -> Failure:
+    """A failure for lack of Flink, with the release that the build of the job names in place of any."""
+    found = release_of(given.path, given.root or None) if failure.option == FETCHES else None
+    if found is None or parsed(found[0]) < OLDEST:
+        return failure
+    release, file = found
+    option = f"--flink-version {release}"
+    told = f"{file} names Flink {release}."
+    return replace(failure, hint=f"{told}\n{(failure.hint or '').replace(FETCHES, option)}", option=option)
 
 
 def places_of(jars: FlinkJars) -> FlinkPlaces:
