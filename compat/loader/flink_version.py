@@ -23,6 +23,8 @@ _PINS = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 """A requirement, a Maven property, an image, or the jar of a connector, whose name contains its Flink version."""
+_OUTPUTS = frozenset({"target", "build", "libs"})
+"""The folders into which Maven, Gradle and sbt put jars."""
 _BUILDS = ("pom.xml", "gradle.properties", "build.gradle", "build.gradle.kts", "build.sbt")
 _RELEASE = re.compile(
     r"""<flink\.version>\s*(\d+\.\d+\.\d+)\s*<|\bflink\.?_?version["']?\s*:?=\s*["']?(\d+\.\d+\.\d+)\b""", re.IGNORECASE
@@ -79,11 +81,20 @@ def _below(root: str) -> Iterator[tuple[tuple[str, str], tuple[str, str]]]:
 
 def release_of(job: str, root: str | None = None) -> tuple[str, str] | None:
     """The release of Flink that the build of a jar, or what is beside a script, names, and the nearest file that does."""
-    for folder in folders_of_project(job, root):
+    for folder in built_in(job, root):
         for name in _BUILDS:
             if (found := _RELEASE.search(_text(os.path.join(folder, name)))) is not None:
                 return found[1] or found[2], name
     return None
+
+
+def built_in(job: str, root: str | None = None) -> Iterator[str]:
+    """The folders of the project of a job, of a jar also those above the folder that a build put it into, the nearest first."""
+    folder, above = os.path.dirname(os.path.abspath(job)), []
+    while os.path.basename(folder) in _OUTPUTS or os.path.basename(folder).startswith("scala-"):
+        folder = os.path.dirname(folder)
+        above.append(folder)
+    yield from dict.fromkeys([*folders_of_project(job, root), *above])
 
 
 def _looked_at(program: str, root: str | None) -> Iterator[tuple[str, list[str]]]:

@@ -14,6 +14,7 @@ from compat.loader.advice import installing, pip
 from compat.loader.failure import Failure, Side
 from compat.loader.layout import folders_of_project
 from compat.loader.request import Lack, Lacking
+from compat.loader.shown import typed
 from compat.state.safe_open import open_regular
 
 _TELLS = re.compile(r"README.*|.*\.(?:md|rst|sh|ya?ml)|Dockerfile.*|Makefile|Procfile|Justfile", re.IGNORECASE)
@@ -65,7 +66,7 @@ def with_project(
         needed = [lack.name, *lack.others]
         missed = needed if file_with(needed, program, root) is not None else [lack.name]
     if missed and (file := file_with(missed, program, root)) is not None:
-        shown = _shown(file)
+        shown = typed(file)
         command = f"set -a; . {shlex.quote(shown if os.sep in shown else f'./{shown}')}; set +a"
         return replace(failure, command=command, hint=f"{shown} has {' and '.join(missed)}.\n{failure.hint}")
     if lack is not None and lack.what is Lacking.MODULE and failure.command is None:
@@ -74,9 +75,9 @@ def with_project(
     if lack is None or lack.what is not Lacking.ARGUMENTS or (call := call_of(program, root)) is None:
         return failure
     prefix = "old-" if failure.side is Side.OLD else ""
-    typed = shlex.join(call.arguments)
-    told = f"{_shown(call.file)} runs it with {typed}."
-    return replace(failure, option=f"--{prefix}args {shlex.quote(typed)}", hint=f"{told}\n{failure.hint}")
+    arguments = shlex.join(call.arguments)
+    told = f"{typed(call.file)} runs it with {arguments}."
+    return replace(failure, option=f"--{prefix}args {shlex.quote(arguments)}", hint=f"{told}\n{failure.hint}")
 
 
 def call_of(program: str, root: str | None = None) -> Call | None:
@@ -115,7 +116,7 @@ def requirement_for(module: str, program: str, root: str | None = None) -> Requi
         line = re.compile(_ASKED.format(name), re.IGNORECASE | re.MULTILINE)
         for file in _files(program, root, _REQUIREMENTS):
             if (found := line.search(_text(file))) is not None:
-                return Required(found[1], _shown(file))
+                return Required(found[1], typed(file))
     return None
 
 
@@ -156,8 +157,3 @@ def _text(path: str) -> str:
             return file.read(_LARGEST).decode("utf-8", "replace")
     except OSError:
         return ""
-
-
-def _shown(path: str) -> str:
-    shown = os.path.relpath(path)
-    return path if shown.startswith(os.pardir) else shown

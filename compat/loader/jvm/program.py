@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
 import zipfile
 from collections.abc import Iterator, Sequence
+from glob import escape, glob
 from itertools import pairwise
 
 import jpype
 import msgspec
 
-from compat.loader.failure import CLASSPATH, CONNECTOR, RUNTIME_PROPERTIES
+from compat.loader.advice import given_properties
+from compat.loader.failure import CLASSPATH, CONNECTOR
+from compat.loader.flink_version import built_in
 from compat.loader.jvm import connector_jars
 from compat.loader.jvm.bridge import (
     FLINK,
@@ -35,6 +39,7 @@ from compat.loader.jvm.usercode import classes_of
 from compat.loader.jvm.variables import Variables
 from compat.loader.mistakes import OUTSIDE
 from compat.loader.request import Lack, Lacking
+from compat.loader.shown import typed
 
 _WRAPPERS = (
     "org.apache.flink.client.program.ProgramInvocationException",
@@ -161,8 +166,8 @@ def crash_of(error: Java, program: Program | None, version: str, variables: Vari
 def _without_class(found: Crash, kind: str, name: str, program: Program | None, version: str) -> Crash:
     """The crash of a program whose class path lacks a class."""
     message = f"The class {name} is missing."
-    if name == RUNTIME:
-        return _without_properties(msgspec.structs.replace(found, message=message))
+    if name == RUNTIME and isinstance(program, JarProgram):
+        return _without_properties(msgspec.structs.replace(found, message=message), program.path)
     if isinstance(program, JarProgram) and name == program.main_class:
         return Crash(type=kind, message=message, without_main=True)
     option: str | None
@@ -204,17 +209,29 @@ def _of_platform(error: Java, found: Crash, program: JarProgram) -> Crash | None
     if program.before:
         hint = "Check whether the file of --runtime-properties has every group and key that the job asks for."
         return msgspec.structs.replace(found, hint=hint)
-    return _without_properties(found)
+    return _without_properties(found, program.path)
 
 
-def _without_properties(found: Crash) -> Crash:
-    """The crash of a job that asks for the service's properties and has none."""
+def _without_properties(found: Crash, path: str) -> Crash:
+    """The crash of a job that asks for the service's properties and has none; its project may have some, for a laptop."""
     said = "The job reads properties that AWS's Managed Service for Apache Flink gives, and has none here."
     hint = (
         "Give them with --runtime-properties FILE, a list of groups as the service has it: "
         '[{"PropertyGroupId": "NAME", "PropertyMap": {"KEY": "VALUE"}}].'
     )
-    return msgspec.structs.replace(found, message=f"{found.message} {said}", hint=hint, option=RUNTIME_PROPERTIES)
+    file = _properties_of_project(path)
+    hint = hint if file is None else f"{file} has some for runs elsewhere.\n{hint}"
+    return msgspec.structs.replace(found, message=f"{found.message} {said}", hint=hint, option=given_properties(file))
+
+
+def _properties_of_project(path: str) -> str | None:
+    """The file of properties that the project of a jar keeps for runs without the service, as it is typed; None for none."""
+    for folder in built_in(path):
+        for places in ("", os.path.join("src", "main", "resources")):
+            found = sorted(glob(os.path.join(escape(os.path.join(folder, places)), "*application*properties*.json")))
+            if found:
+                return typed(found[0])
+    return None
 
 
 def _of_own(error: Java, found: Crash, program: JarProgram, misses: bool) -> Crash:
