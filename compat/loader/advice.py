@@ -57,6 +57,7 @@ _PACKAGES = {
 }
 """The packages of often imported modules; for others none is named, as a guessed name may be a stranger's package."""
 _TROUBLE = re.compile(r"(?i)error|fail|exception|could not|cannot|not found|missing|unable")
+CAUGHT = "The program catches this exception, and submits no job."
 _CAUGHT = "The program seems to catch what went wrong: settle what it says. Else: "
 _OF_IMAGE = re.compile(r"/opt/flink/(?:lib|opt|plugins|usrlib)/?$")
 _SAID_LINES, _SAID = 15, 2_000

@@ -13,7 +13,7 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from compat.loader import late
-from compat.loader.advice import advice_on_lack, command, option, several_variables, without_job
+from compat.loader.advice import CAUGHT, advice_on_lack, command, option, several_variables, without_job
 from compat.loader.failure import SAID, Failure, Side, Undecidable
 from compat.loader.former import advice_on, is_passed_over, uses
 from compat.loader.jvm import sql_errors
@@ -140,7 +140,7 @@ def failed(
         failure = _crashed(crash, name, side, show_path, outcome.said)
         return (
             failure
-            if failure.hint or _is_of_another_kind(program, failure)
+            if failure.hint not in (None, CAUGHT) or _is_of_another_kind(program, failure)
             else _with_variables(failure, outcome.missed, show_path)
         )
     if not outcome.jobs:
@@ -177,7 +177,9 @@ def _with_variables(
     has_none = "has no such variable" if len(told) == 1 else "has none of them"
     return replace(
         failure,
-        hint=f"The program reads {listed} from its environment, which {has_none}. {given}",
+        hint="\n".join(
+            filter(None, [f"The program reads {listed} from its environment, which {has_none}. {given}", failure.hint])
+        ),
         option=" ".join(options) or None,
     )
 

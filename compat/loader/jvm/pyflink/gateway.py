@@ -25,7 +25,7 @@ import jpype
 import msgspec
 
 from compat.loader import runtime_file
-from compat.loader.advice import given_properties, install, installing, provided
+from compat.loader.advice import CAUGHT, given_properties, install, installing, provided
 from compat.loader.failure import CLASSPATH
 from compat.loader.jvm import connector_jars
 from compat.loader.jvm.bridge import Java, described, flink, java, member, operator_of, text_or_none
@@ -46,7 +46,6 @@ _WAKE = 0.3
 _NO_CLASS = re.compile(r"Could not found the Java class '([\w.$]+)'|^([\w.$]+) does not exist in the JVM")
 """PyFlink's message for a class that is in no jar."""
 _COMPAT = "Install what provides the module {!r} into the environment that has PyFlink: {}."
-_CAUGHT = "The program catches this exception, and submits no job."
 _JAR = "Put the jar that has {} on the class path with --classpath."
 
 
@@ -98,7 +97,7 @@ class Gateway:
         found = crash_of(thrown, program, self._request.flink)
         here = self.here()
         frames = () if here is None else (here,)
-        hint = "\n".join(filter(None, [found.hint, _CAUGHT]))
+        hint = "\n".join(filter(None, [found.hint, CAUGHT]))
         return msgspec.structs.replace(found, hint=hint, frames=frames)
 
     def _told(self, name: str, kind: type[_Told]) -> _Told | None:
