@@ -1,9 +1,9 @@
 """States that a function asks for while it processes, and not in ``open()``, found in the text of its methods.
 
 A window's function gets the states of a window, and those of all windows of a key, from the context of each call (PyFlink:
-``window_state``, ``global_state``), a trigger those of a window (``get_partitioned_state``); any function may keep its runtime
-context and ask that. The states are known if the descriptors are made with PyFlink's own names, or were made before. This calls
-no code of the program.
+``window_state``, ``global_state``), a trigger those of a window (``get_partitioned_state``), an assigner those of a key
+(``get_runtime_context``); any function may keep its runtime context and ask that. The states are known if the descriptors are
+made with PyFlink's own names, or were made before. This calls no code of the program.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from compat.state.descriptors import StateDescriptor
 _GETS = frozenset({"get_state", "get_list_state", "get_map_state", "get_reducing_state", "get_aggregating_state"})
 OF_A_WINDOW = "window_state"
 PER_WINDOW_CALLS = frozenset({OF_A_WINDOW, "global_state"})
+_OF_A_CALL = "get_runtime_context"
 _TRIGGER_GETS = frozenset({"get_partitioned_state", "merge_partitioned_state"})
 _KNOWN_BEFORE = frozenset({"__init__", "open"})
 """Methods that have run before states are asked for."""
@@ -96,6 +97,8 @@ class _Method:
                 yield from self._of_store(self._called(node), per_window=node.attr == OF_A_WINDOW)
             elif isinstance(node, ast.Attribute) and node.attr in self.kept_contexts:
                 yield from self._of_store(node, per_window=False)
+            elif isinstance(node, ast.Attribute) and node.attr == _OF_A_CALL:
+                yield from self._of_store(self._called(node), per_window=False)
             elif isinstance(node, ast.Attribute) and node.attr in _TRIGGER_GETS:
                 yield Asked(self._given(self._called(node)), per_window=True)
 
@@ -116,9 +119,9 @@ class _Method:
 
     def _contexts(self) -> set[ast.AST]:
         """The expressions that give the runtime context, of which other things than states may be asked."""
-        return {
-            node for node in ast.walk(self.tree) if isinstance(node, ast.Attribute) and node.attr in self.kept_contexts
-        }
+        named = [node for node in ast.walk(self.tree) if isinstance(node, ast.Attribute)]
+        kept: set[ast.AST] = {node for node in named if node.attr in self.kept_contexts}
+        return kept | {self.parents[node] for node in named if node.attr == _OF_A_CALL}
 
     def _called(self, attribute: ast.Attribute) -> ast.Call:
         call = self.parents[attribute]

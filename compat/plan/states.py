@@ -221,9 +221,10 @@ def _python(node: StreamNode, operator: PythonFunction, opening: Opening | None)
         found, unknown = _of_function(operator, key, opening, context)
         states += found
         if isinstance(operator, ops.Window):
-            found, unknown_trigger = _of_trigger(operator, key)
-            unknown = unknown or unknown_trigger
-            states += [each for each in found if each.name not in {state.name for state in states}]
+            for part in (_own_trigger(operator), operator.assigner):
+                found, unknown_part = _of_window(part, operator, key)
+                unknown = unknown or unknown_part
+                states += [each for each in found if each.name not in {state.name for state in states}]
         states += _built_in_python(operator, key)
     if operator.function is not None:
         detail["made_with"] = values_of(operator.function)
@@ -285,7 +286,11 @@ def _built_in_python(operator: PythonFunction, key: str | None) -> list[State]:
 
 
 def _window_states(operator: ops.Window, key: str | None, namespace: str | None) -> list[State]:
-    from compat.compiler.datastream.window import MergingWindowAssigner
+    from compat.compiler.datastream.window import (
+        CountSlidingWindowAssigner,
+        CountTumblingWindowAssigner,
+        MergingWindowAssigner,
+    )
 
     states = [
         _built_in(
@@ -299,6 +304,10 @@ def _window_states(operator: ops.Window, key: str | None, namespace: str | None)
     ]
     if isinstance(operator.assigner, MergingWindowAssigner):
         states.append(_built_in(framework.MERGING_WINDOWS, StateKind.MAP, StateScope.KEYED, key_type=key))
+    if isinstance(operator.assigner, CountTumblingWindowAssigner | CountSlidingWindowAssigner):
+        counts = operator.assigner.counted_in
+        type = _text(counts.type_info)
+        states.append(_built_in(counts.name, StateKind.VALUE, StateScope.KEYED, type=type, key_type=key))
     return states
 
 
@@ -335,14 +344,21 @@ def _of_function(
     return states, None
 
 
-def _of_trigger(operator: ops.Window, key: str | None) -> tuple[list[State], str | None]:
-    """The states that a trigger of the program's own asks for, or why they are not known."""
+def _own_trigger(operator: ops.Window) -> Any:
+    """The trigger of a window, within those of PyFlink that only pass on."""
     trigger = operator.trigger
     while is_our_module(type(trigger).__module__) and hasattr(trigger, "nested_trigger"):
         trigger = trigger.nested_trigger
-    asked = asked_while_processing(trigger, frozenset())
+    return trigger
+
+
+def _of_window(part: Any, operator: ops.Window, key: str | None) -> tuple[list[State], str | None]:
+    """The states that a trigger or an assigner of the program's own asks for, or why they are not known."""
+    if part is operator.assigner and is_our_module(type(part).__module__):
+        return [], None  # they are built in
+    asked = asked_while_processing(part, frozenset())
     if asked is None:
-        return [], f"{_function_name(trigger)} asks for state while it handles a window"
+        return [], f"{_function_name(part)} asks for state while it handles a window"
     return [_asked(each, operator, key) for each in asked], None
 
 

@@ -142,3 +142,30 @@ class F:
         ctx.get_partitioned_state({given}).update(1)
 """
     assert told_of(asked(function, tmp_path)) == told
+
+
+@pytest.mark.parametrize(
+    ("body", "told"),
+    [
+        ("context.get_runtime_context().get_state(self.mine).update(1)", [("mine", False)]),
+        ("runtime = context.get_runtime_context(); runtime.get_state(self.mine)", [("mine", False)]),
+        ("context.get_runtime_context().get_task_name()", []),
+        ("context.get_runtime_context().get_state(made_by_the_program('s'))", None),
+        ("count(context.get_runtime_context())", None),
+        ("context.get_current_processing_time()", []),
+    ],
+)
+def test_states_of_an_assigner(body: str, told: Any, tmp_path: Path) -> None:
+    function = f"""
+class F:
+    def __init__(self):
+        self.mine = ValueStateDescriptor("mine", Types.LONG())
+
+    def open(self, ctx):
+        pass
+
+    def assign_windows(self, element, timestamp, context):
+        {body}
+        return []
+"""
+    assert told_of(asked(function, tmp_path)) == told
