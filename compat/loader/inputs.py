@@ -578,7 +578,14 @@ def begin_with_pyflink(
 
 def notes_of(given: Input, outcome: Outcome) -> tuple[str, ...]:
     """The notes on a program that gave its plans."""
-    return note_on_absent(given, outcome.absent if isinstance(outcome, Loaded) else ())
+    if not isinstance(outcome, Loaded):
+        return ()
+    return (*note_on_absent(given, outcome.absent), *note_on_endless(outcome.endless))
+
+
+def note_on_endless(line: str) -> tuple[str, ...]:
+    """The note on a program that waits at a line until its job ends; none for other programs."""
+    return (f"The program waits at {line} until its job ends; what comes behind that is not judged.",) if line else ()
 
 
 def note_on_absent(given: Input, names: Sequence[str]) -> tuple[str, ...]:

@@ -145,6 +145,7 @@ class _Result(Record, frozen=True, kw_only=True):
     absent: tuple[str, ...] = ()
     loads: Loads | None = None
     former: tuple[Use, ...] = ()
+    endless: str = ""
 
 
 @cache
@@ -159,7 +160,8 @@ class Loaded(msgspec.Struct, frozen=True, kw_only=True):
     ``steady`` says that nothing in the program can give another job at the next start. ``needs_pyflink`` are the names that it
     used and that only PyFlink itself has, such as the Table API, with their lines. ``former`` are its uses of names that
     PyFlink no longer has. ``absent`` are modules that are not installed and were replaced by stand-ins. ``loads`` are its file
-    accesses, if they were watched. ``said`` is the end of the output of a program without a job.
+    accesses, if they were watched. ``said`` is the end of the output of a program without a job, ``endless`` the line on which
+    it waited behind its jobs when it was ended.
     """
 
     plans: tuple[Plan | Refused, ...]
@@ -170,6 +172,7 @@ class Loaded(msgspec.Struct, frozen=True, kw_only=True):
     loads: Loads | None = None
     said: str = ""
     former: tuple[Use, ...] = ()
+    endless: str = ""
 
     def to_json(self) -> bytes:
         """The result as a child process writes it."""
@@ -183,6 +186,7 @@ class Loaded(msgspec.Struct, frozen=True, kw_only=True):
                 absent=self.absent,
                 loads=self.loads,
                 former=self.former,
+                endless=self.endless,
             )
         )
 
@@ -207,6 +211,7 @@ class Loaded(msgspec.Struct, frozen=True, kw_only=True):
             absent=result.absent,
             loads=result.loads,
             former=result.former,
+            endless=result.endless,
         )
 
 

@@ -232,7 +232,9 @@ def _build(program: Program, place: _Workplace, out: _Out) -> tuple[Ended, list[
     if taker.gateway is None:
         return Ended(crash=crash, missed=missed), taker.built
     gateway = taker.gateway
-    ended = Ended(crash=crash, missed=gateway.missed, absent=gateway.absent, former=gateway.former)
+    ended = Ended(
+        crash=crash, missed=gateway.missed, absent=gateway.absent, former=gateway.former, endless=gateway.endless
+    )
     return ended, taker.built
 
 

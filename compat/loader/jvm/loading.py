@@ -25,6 +25,7 @@ from compat.loader.inputs import (
     LoadOptions,
     given_properties,
     note_on_absent,
+    note_on_endless,
     pyfiles_of,
 )
 from compat.loader.jvm.adopting import adopted, lacked
@@ -169,7 +170,9 @@ class FlinkLoading:
         program = of_file(self._given.path) if self._given.kind.built_by_flink else None
         made = tuple(replace(self._assuming(plan), program=program) for plan in plans)
         alone = (_ALONE,) if any(isinstance(plan, Plan) and plan.alone for plan in plans) else ()
-        said = (*note_on_absent(self._given, outcome.absent), *map(passed_over, outcome.former), *behind)
+        file, _, line = outcome.endless.rpartition(":")
+        waits = note_on_endless(f"{self._show_path(file)}:{line}" if line else "")
+        said = (*note_on_absent(self._given, outcome.absent), *map(passed_over, outcome.former), *behind, *waits)
         return FlinkJobs(plans=made, answers=self._answers(outcome), notes=(*self._notes, *said, *alone))
 
     def _as_project_tells(self, failure: Failure, outcome: JvmOutcome) -> Failure:

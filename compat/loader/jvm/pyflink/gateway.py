@@ -85,6 +85,11 @@ class Gateway:
         return self._told(client.FORMER, tuple[str, ...]) or ()
 
     @property
+    def endless(self) -> str:
+        """The line on which the last program waited behind its jobs when it was ended; empty for others."""
+        return "".join(f"{file}:{line}" for file, line in self._told(client.ENDLESS, list[tuple[str, int]]) or ())
+
+    @property
     def missed(self) -> dict[str, JavaFrame]:
         """The environment variables that the last program asked for and did not get, with the lines."""
         return self._told(client.MISSED, dict[str, JavaFrame]) or {}
