@@ -139,7 +139,7 @@ def crash_of(error: Java, program: Program | None, version: str, variables: Vari
         said = str(one.getMessage())
         if lacking := connector_jars.NO_FACTORY.search(said):
             name, factory = lacking.groups()
-            message = f"No {factory.rpartition('.')[2]} for {name!r} is on the class path."
+            message = f"No {(factory or 'format factory').rpartition('.')[2]} for {name!r} is on the class path."
             hint, option = connector_jars.advice_on_factory(name)
             return msgspec.structs.replace(found, message=message, hint=hint, option=option)
         if kind == "java.lang.UnsupportedClassVersionError":
