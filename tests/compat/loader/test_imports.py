@@ -78,7 +78,7 @@ def test_what_only_pyflink_itself_has_is_told_from_a_program_that_fails(
         (
             "import sys\nfrom pyflink.table import EnvironmentSettings\nEnvironmentSettings.new_instance()",
             3,
-            "EnvironmentSettings.new_instance, which building the job uses: it is a part of the Table API",
+            "EnvironmentSettings.new_instance, which building the job uses: it is part of the Table API",
         ),
         (
             "from pyflink.table import *",
@@ -88,7 +88,7 @@ def test_what_only_pyflink_itself_has_is_told_from_a_program_that_fails(
         (
             "def job():\n    from pyflink.java_gateway import get_gateway\n\njob()",
             2,
-            "pyflink.java_gateway is an inner",
+            "pyflink.java_gateway is an internal",
         ),
         ("from pyflink.datastream.utils import convert_to_python_obj", 1, "utils.convert_to_python_obj is an inner"),
     ],
