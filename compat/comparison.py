@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from compat.check.findings import Direction, Finding, Report, Started
 from compat.check.moving import Moving
 from compat.check.undecided import Unchecked, Undecided
+from compat.compiler.versions import standing_for
 from compat.loader.failure import Failure, Side, Undecidable
 from compat.loader.inputs import (
     Input,
@@ -648,7 +649,9 @@ def _judged(old: Old, new: Old, job: int, comparison: Comparison, answers: Answe
         if (second := rebuilt(given, job)) is not None
     }
     report = check(before, after, options, again, answers)
-    because = dict.fromkeys(comparison.loading(side).flink_because for side in Side)
+    loads = [comparison.loading(side) for side in Side]
+    # Flink itself may have built them, in a version of its own.
+    because = dict.fromkeys(one.flink_because for one in loads if not told or standing_for(after.flink) == one.flink)
     report = replace(report, notes=(*report.notes, *said_of(old, new), *filter(None, because)))
     writer = old.recorded.names.program if isinstance(old, Savepoint) else None
     if writer is not None:

@@ -17,7 +17,8 @@ from msgspec.structs import replace
 
 from compat.compiler.versions import FLINK_VERSIONS, LATEST_FLINK
 from compat.loader.inputs import FlinkJars, LoadOptions
-from compat.loader.process import DEFAULT_TIMEOUT, MOST_SECONDS
+from compat.loader.late import MOST_SECONDS
+from compat.loader.process import DEFAULT_TIMEOUT
 from compat.loader.revisions import revision_of
 from compat.report import NAMES as FORMAT_NAMES
 

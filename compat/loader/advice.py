@@ -56,6 +56,10 @@ _PACKAGES = {
     },
 }
 """The packages of often imported modules; for others none is named, as a guessed name may be a stranger's package."""
+_TROUBLE = re.compile(r"(?i)error|fail|exception|could not|cannot|not found|missing|unable")
+CAUGHT = "The program catches this exception, and submits no job."
+_CAUGHT = "The program seems to catch what went wrong: settle what it says. Else: "
+_OF_IMAGE = re.compile(r"/opt/flink/(?:lib|opt|plugins|usrlib)/?$")
 _SAID_LINES, _SAID = 15, 2_000
 _REQUIRED = re.compile(r"the following arguments are required: (.+)")
 """The message of ``argparse`` for missing arguments."""
@@ -66,9 +70,19 @@ def advice(crash: Crash, side: Side | None) -> str | None:
     return crash.hint or advice_on_lack(crash.lacks, side, crash.said) or remedy(crash.type, crash.message)
 
 
+def without_job(last: str, what: str) -> str:
+    """What to do about a program that ended and submitted nothing, by the last line of its output."""
+    return f"{_CAUGHT}{what[0].lower()}{what[1:]}" if _TROUBLE.search(last) else what
+
+
 def advice_on_lack(lack: Lack | None, side: Side | None, said: str) -> str | None:
     """What to do about a program's missing input, from its message."""
     return None if lack is None else "\n".join(_advised(lack, side, said))
+
+
+def given_properties(file: str | None) -> str:
+    """The option that gives a job the properties of AWS's service: those in a file, or in one that the user knows."""
+    return f"--runtime-properties {shlex.quote(file)}" if file else RUNTIME_PROPERTIES
 
 
 def several_variables(side: Side | None) -> str:
@@ -82,10 +96,10 @@ def option(lack: Lack | None, side: Side | None) -> str | None:
     match lack:
         case Lack(what=Lacking.ARGUMENTS | Lacking.INPUT):
             return f'--{prefix}args "$ARGUMENTS"'
-        case Lack(what=Lacking.FILE, name=runtime_file.PLACE):
-            return RUNTIME_PROPERTIES
-        case Lack(what=Lacking.VARIABLE, name=name) if name.isidentifier():
-            return f'--{prefix}env {name}="${name}"'
+        case Lack(what=Lacking.FILE, name=runtime_file.PLACE, places=file):
+            return given_properties(file)
+        case Lack(what=Lacking.VARIABLE, name=name, others=others) if name.isidentifier():
+            return " ".join(f'--{prefix}env {one}="${one}"' for one in (name, *others))
         case _:
             return None
 
@@ -98,6 +112,9 @@ def _advised(lack: Lack, side: Side | None, said: str) -> Iterator[str]:
             yield f"Give the program its arguments with --{prefix}args {_required(said)}{reads}."
         case Lacking.PERHAPS_ARGUMENTS:
             yield f"The program raises this itself. If it needs arguments, give them with --{prefix}args 'ARGUMENTS'."
+        case Lacking.VARIABLE if lack.others:
+            names = ", ".join([lack.name, *lack.others[:-1]])
+            yield f"The program reads {names} and {lack.others[-1]} from its environment. {several_variables(side)}"
         case Lacking.VARIABLE:
             yield f"Give the program the environment variable with --{prefix}env {lack.name}=VALUE, or in the settings: env."
         case Lacking.FLINK:
@@ -112,6 +129,13 @@ def _advised(lack: Lack, side: Side | None, said: str) -> Iterator[str]:
             )
         case Lacking.FILE if lack.places:
             yield f"{lack.name} is in {lack.places}: call compat there, as relative paths count from where it is called."
+        case Lacking.FILE if _OF_IMAGE.match(lack.name):
+            yield (
+                f"{lack.name} is a folder of Flink's image. Where that is not here, an empty folder will do: known connectors "
+                "are downloaded."
+            )
+        case Lacking.FILE if lack.others:
+            yield f"The project has a sample of {lack.name}, {lack.others[0]}: copy it, and fill it in."
         case Lacking.FILE:
             yield f"Put {lack.name} there; relative paths count from where compat is called."
         case Lacking.MODULE:
@@ -136,12 +160,25 @@ def provided(module: str) -> str | None:
 def install(module: str, pip: str) -> str | None:
     """The command that installs the package of a module; None if unknown."""
     package = _PACKAGES.get(module.partition(".")[0])
-    return None if package is None else f"{pip} install {package}"
+    return None if package is None else installing(package, pip)
+
+
+def installing(package: str, pip: str) -> str:
+    """The command that installs a package."""
+    return f"{pip} install {package}"
 
 
 def command(lack: Lack | None) -> str | None:
-    """The command that adds a program's missing module to the environment that runs compat."""
-    return install(lack.name, pip()) if lack is not None and lack.what is Lacking.MODULE else None
+    """The command that gives a program its missing module, in the environment that runs compat, or its missing file."""
+    match lack:
+        case Lack(what=Lacking.MODULE, name=name):
+            return install(name, pip())
+        case Lack(what=Lacking.FILE, name=name) if _OF_IMAGE.match(name):
+            return f"mkdir -p {shlex.quote(name)}"
+        case Lack(what=Lacking.FILE, name=name, others=(sample, *_)):
+            return shlex.join(["cp", sample, name])
+        case _:
+            return None
 
 
 def pip() -> str:

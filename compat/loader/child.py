@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from compat.compiler.own_code import is_our_file, is_our_module
+from compat.compiler.own_code import is_library, is_our_file, is_our_module
 from compat.loader import runtime_file, shown
 from compat.loader.absent.late import LateWatch
 from compat.loader.absent.table import TABLE_API, root_of
@@ -26,6 +26,7 @@ from compat.loader.absent.values import AbsentModule
 from compat.loader.crashes import crash_of, fault_of
 from compat.loader.descendants import end_all_below, keep_orphans
 from compat.loader.digests import of_file, of_python
+from compat.loader.endless import Endless, end_behind_jobs
 from compat.loader.former import uses
 from compat.loader.layout import Layout
 from compat.loader.main_module import layout_of, prepare, run_as_main
@@ -116,13 +117,19 @@ def run(request: Request) -> Loaded:
     steady = False
     watched = Watched(request.watched) if request.watched else None
     layout: Layout | None = None
+    waited: list[tuple[str, int]] = []
     try:
         _surround(request)
         moved = (request.taken_from, request.root) if request.taken_from else None
         layout = layout_of(request.path, request.pyfiles, request.root, moved)
         world.watch_environment()
+        waited = end_behind_jobs(
+            lambda: len(recorder.plans), lambda file: not is_our_file(file) and not is_library(file)
+        )
         steady = _run_program(request, layout, watch, world)
         _check_uses(watch)
+    except Endless:
+        pass  # the program is judged by the jobs before
     except NeedsPyFlink as error:
         return _needing(error, request, show_path)
     except ProgramError as error:
@@ -140,7 +147,10 @@ def run(request: Request) -> Loaded:
             crash = crash_of(refused[0], show_path, layout, request.flink)
     if crash is not None and not (crash.hint or crash.fault or _is_certain(crash.lacks)):
         missed = world.missed(crash.message)
-        crash = crash if missed is None else replace(crash, lacks=Lack(what=Lacking.VARIABLE, name=missed))
+        if missed is not None and missed not in crash.message and not request.runtime_properties:
+            crash = _without_properties(crash, request.path)  # more likely than a variable that is not named
+        if missed is not None and crash.hint is None:
+            crash = replace(crash, lacks=Lack(what=Lacking.VARIABLE, name=missed))
     if crash is not None and not request.runtime_properties:
         crash = _without_properties(crash, request.path)
     recorder.end(program)
@@ -148,7 +158,8 @@ def run(request: Request) -> Loaded:
     loads = None if watched is None else watched.told(request.path)
     digest = None if layout is None else of_python(request.path, layout)
     plans = tuple(replace(plan, program=digest) for plan in recorder.plans)
-    return Loaded(plans=plans, crash=crash, steady=steady, absent=absent, loads=loads)
+    endless = "".join(f"{show_path(file)}:{line}" for file, line in waited)
+    return Loaded(plans=plans, crash=crash, steady=steady, absent=absent, loads=loads, endless=endless)
 
 
 def _is_certain(lack: Lack | None) -> bool:
@@ -162,7 +173,7 @@ def _without_properties(crash: Crash, path: str) -> Crash:
     with open(path, "rb") as file:
         if known or not runtime_file.wants(file.read()):
             return crash
-    lacks = Lack(what=Lacking.FILE, name=runtime_file.PLACE)
+    lacks = Lack(what=Lacking.FILE, name=runtime_file.PLACE, places=runtime_file.beside(path) or "")
     return replace(crash, hint=runtime_file.hint(path), lacks=lacks)
 
 

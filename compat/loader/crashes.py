@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dis
+import os
 import re
 import sys
 from collections.abc import Callable, Iterator
@@ -174,6 +175,7 @@ def _ending(error: BaseException, traceback: list[tuple[FrameType, int]], frames
         value=value,
         modules=tuple(str(frame.f_globals.get("__name__", "")).partition(".")[0] for frame, _ in traceback),
         line=frames[-1].text if frames else "",
+        given=frozenset(os.environ),
     )
 
 
@@ -196,8 +198,10 @@ def _namesake_hint(error: BaseException, show_path: Callable[[str], str]) -> str
 def _of_another_version(error: BaseException, flink: str) -> tuple[str | None, str | None]:
     """The version whose PyFlink has what a program lacks, with advice; for what none has, advice alone."""
     module, name = _lacked(error)
-    if isinstance(error, AttributeError) and _is_pyflinks(type(error.obj).__module__):
-        return advice(type(error.obj).__name__, error.name or "", flink)
+    if isinstance(error, AttributeError):
+        owner = error.obj if isinstance(error.obj, type) else type(error.obj)
+        if _is_pyflinks(owner.__module__) and "--flink" not in str(error):
+            return advice(owner.__name__, error.name or "", flink)
     return advice(module, name, flink) if _is_pyflinks(module) else (None, None)
 
 

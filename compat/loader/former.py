@@ -127,6 +127,12 @@ _LACKING = (
 """Python's messages for what a version of PyFlink lacks: a module, a name of a module or a class, or one from ``import *``."""
 
 
+_ML = "The package apache-flink-ml has it, whose releases are for PyFlink up to 1.17."
+_EXPRESSIONS = ("col", "lit", "call", "row", "if_then_else", "concat", "range_", "with_columns", "null_of")
+_TABLES = ("TableEnvironment", "StreamTableEnvironment", "Table", "TableConfig", "GroupedTable", "TableResult")
+_CAPITAL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+
+
 def former_of(owner: str, name: str) -> Former | None:
     """The record of a former name of PyFlink in a module or a class, its ``owner``; without a name, of the module itself."""
     if not owner:
@@ -167,6 +173,10 @@ def advice(owner: str, name: str, flink: str) -> tuple[str | None, str | None]:
     if others:
         said = f"PyFlink {others[0]} has it, and {flink} has not: give --flink {others[0]} if the job runs on that."
         return others[0], said
+    if f"{owner}.{name}".startswith("pyflink.ml"):
+        return None, _ML
+    if owner == "pyflink.table" and name in _EXPRESSIONS:
+        return None, f"PyFlink has it in another place: from pyflink.table.expressions import {name}."
     return None, _elsewhere(name, flink) or f"PyFlink {flink} has no such name."
 
 
@@ -187,10 +197,11 @@ def _had_by_none(owner: str, name: str, flink: str) -> str | None:
 
     members = members_of(flink, owner)
     if not members:
-        return None
+        in_java = owner in _TABLES and re.search("[a-z][A-Z]", name)
+        return f"PyFlink writes names of Java with underscores: {_CAPITAL.sub('_', name).lower()}." if in_java else None
     alike = get_close_matches(name, members, cutoff=0.7)
-    instead = f"It has {', '.join(alike)}." if alike else "Leave it out."
-    return _elsewhere(name, flink) or f"No version of PyFlink has {owner}.{name}. {instead}"
+    instead = f" It has {', '.join(alike)}." if alike else " Leave it out." if name[:1].islower() else ""
+    return _elsewhere(name, flink) or f"No version of PyFlink has {owner}.{name}.{instead}"
 
 
 def advice_on(message: str, flink: str) -> tuple[str | None, str | None]:
@@ -202,6 +213,11 @@ def advice_on(message: str, flink: str) -> tuple[str | None, str | None]:
 def passed_over(name: str) -> str:
     """The note on a builder call that a version of PyFlink lacks, and that changes nothing."""
     return str(_MEMBERS[f"Builder.{name}"])
+
+
+def is_passed_over(former: Former) -> bool:
+    """Whether a program is built in spite of a former name: the call changes nothing."""
+    return any(_MEMBERS[one] == former for one in _MEMBERS if one.startswith("Builder."))
 
 
 def uses(source: bytes) -> list[Use]:

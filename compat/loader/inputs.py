@@ -13,11 +13,13 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from compat.compiler.versions import LATEST_FLINK
-from compat.loader.advice import REPORT, advice, command, option, report_of
+from compat.loader import late
+from compat.loader.advice import REPORT, advice, command, option, report_of, without_job
 from compat.loader.failure import SAID, Failure, Side, Undecidable
 from compat.loader.flink_version import pin_of
 from compat.loader.former import gone, lacks, needed
-from compat.loader.process import DEFAULT_TIMEOUT, MOST_SECONDS, Outcome, TimedOut, load_one, more_time
+from compat.loader.late import MOST_SECONDS
+from compat.loader.process import DEFAULT_TIMEOUT, Outcome, TimedOut, load_one
 from compat.loader.request import Crash, Loaded, Request, clipped
 from compat.loader.told_by_project import with_project
 from compat.plan.reading import LARGEST, PlanError, read
@@ -129,7 +131,8 @@ class Limit(Struct, frozen=True, kw_only=True):
 
 class LoadOptions(Struct, frozen=True, kw_only=True):
     """How to load programs: options of ``-D``, the version of Flink, the time limit, and whether to call open().
-    ``flink_assumed`` marks a version that was not given; ``flink_because`` says why it differs from the default.
+    ``flink_assumed`` marks a version that was not given; ``flink_because`` says why it differs from the default, and
+    ``flink_pin`` what the project pins.
     ``jars`` is for jobs that Flink's own classes build. ``exact`` has PyFlink itself build every program in Python too.
     ``pyfiles`` are modules, folders and archives that programs in Python import from, as absolute paths, and ``environment``
     variables that programs in Python and jars get; with ``strict_imports`` a module that is not installed is a failure.
@@ -140,6 +143,7 @@ class LoadOptions(Struct, frozen=True, kw_only=True):
     flink: str = LATEST_FLINK
     flink_assumed: bool = False
     flink_because: str = ""
+    flink_pin: str = ""
     timeout: float = DEFAULT_TIMEOUT
     call_open: bool = True
     jars: FlinkJars = field(default_factory=FlinkJars)
@@ -329,6 +333,7 @@ def plans_of(given: Input, outcome: Outcome, side: Side | None = None) -> tuple[
     if isinstance(outcome, TimedOut):
         frame = outcome.frame
         where = "" if frame is None else f" It was at {frame.file}:{frame.line}, in {frame.function}."
+        hint, more = late.advice(outcome.seconds, outcome.waits)
         raise InputError(
             Failure(
                 rule=Undecidable.PROGRAM_TIMEOUT,
@@ -336,23 +341,25 @@ def plans_of(given: Input, outcome: Outcome, side: Side | None = None) -> tuple[
                 name=given.argument,
                 side=side,
                 source=None if frame is None else SourceLine(frame.file, frame.line),
-                hint="Give it more time with --timeout SECONDS, or keep endless work out of building the job. A loop that "
-                "waits for its job to end never ends here: a planned job stays CREATED.",
-                option=more_time(outcome.seconds),
+                hint=hint,
+                option=more,
             )
         )
     if outcome.crash is not None:
         raise InputError(_crashed(given, outcome.crash, side))
     if not outcome.plans:
-        last = outcome.said.splitlines()
+        last = outcome.said.splitlines()[-1] if outcome.said else ""
         raise InputError(
             Failure(
                 rule=Undecidable.NO_JOB,
-                message="The program submits no job." + (f" The last that it says: {last[-1]}" if last else ""),
+                message="The program submits no job." + (f" The last that it says: {last}" if last else ""),
                 name=given.argument,
                 side=side,
-                hint="Call env.execute(), also when the file is not run from a shell: arguments follow --args, or stand in the "
-                "settings as args of [[tool.compat.job]].",
+                hint=without_job(
+                    last,
+                    "Call env.execute(), also when the file is not run from a shell: arguments follow --args, or stand in the "
+                    "settings as args of [[tool.compat.job]].",
+                ),
             )
         )
     return outcome.plans
@@ -429,7 +436,7 @@ def following(given: Input, options: LoadOptions) -> LoadOptions:
     ):
         return options
     because = "" if pin.flink == LATEST_FLINK else f"Judged as Flink {pin.flink}: {pin}."
-    return replace(options, flink=pin.flink, flink_assumed=False, flink_because=because)
+    return replace(options, flink=pin.flink, flink_assumed=False, flink_because=because, flink_pin=str(pin))
 
 
 def following_api(failure: Failure, options: LoadOptions) -> LoadOptions | None:
@@ -548,10 +555,11 @@ def begin_with_pyflink(
     Raises InputError, with the line that asked for PyFlink, or first with the version that has the names it uses.
     """
     from compat.loader.jvm.loading import begin
-    from compat.loader.jvm.pyflink.installed import named
+    from compat.loader.jvm.pyflink.choosing import may_be_of
 
     found = outcome.former if isinstance(outcome, Loaded) else ()
-    if options.flink_assumed and not named(options.jars.pyflink) and (use := needed(found, options.flink)) is not None:
+    use = needed(found, options.flink) if options.flink_assumed else None
+    if use is not None and use.former.had_by is not None and may_be_of(use.former.had_by, options):
         raise InputError(
             Failure(
                 rule=Undecidable.PROGRAM_FAILED,
@@ -570,7 +578,14 @@ def begin_with_pyflink(
 
 def notes_of(given: Input, outcome: Outcome) -> tuple[str, ...]:
     """The notes on a program that gave its plans."""
-    return note_on_absent(given, outcome.absent if isinstance(outcome, Loaded) else ())
+    if not isinstance(outcome, Loaded):
+        return ()
+    return (*note_on_absent(given, outcome.absent), *note_on_endless(outcome.endless))
+
+
+def note_on_endless(line: str) -> tuple[str, ...]:
+    """The note on a program that waits at a line until its job ends; none for other programs."""
+    return (f"The program waits at {line} until its job ends; what comes behind that is not judged.",) if line else ()
 
 
 def note_on_absent(given: Input, names: Sequence[str]) -> tuple[str, ...]:

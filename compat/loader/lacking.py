@@ -12,6 +12,10 @@ from compat.loader.request import Lack, Lacking
 
 _PARSERS = frozenset({"argparse", "click", "optparse", "typer", "docopt", "absl", "fire", "getopt"})
 _ITEM = re.compile(r"\bargv\[(\d+)\]")
+_VARIABLE = re.compile(r"""\bos\.environ\[\s*["'](\w+)["']\s*\](?!\s*=[^=])""")
+"""A variable of the environment that a program cannot do without."""
+_SAMPLES = (".example", ".sample", ".template", ".dist")
+"""The endings of files that a project keeps in place of those that are not committed."""
 _TAKES_ARGUMENTS = re.compile(rf"\bargv\b|^\s*(?:import|from)\s+(?:{'|'.join(sorted(_PARSERS))})\b", re.MULTILINE)
 
 
@@ -19,7 +23,8 @@ class Ending(Struct, frozen=True, kw_only=True):
     """How a program in Python ended: the exception, and where it was.
 
     ``value`` is the key or the file of the exception, ``modules`` the packages of the code in its trace, outermost first,
-    ``line`` the text of the program's last line, ``arguments`` the number of the program's arguments.
+    ``line`` the text of the program's last line, ``arguments`` the number of the program's arguments, ``given`` the
+    variables that it has.
     """
 
     type: str
@@ -29,6 +34,7 @@ class Ending(Struct, frozen=True, kw_only=True):
     value: str | None = None
     modules: tuple[str, ...] = ()
     line: str = ""
+    given: frozenset[str] = frozenset()
 
 
 def lack_of(ending: Ending) -> Lack | None:
@@ -40,7 +46,9 @@ def lack_of(ending: Ending) -> Lack | None:
         case Ending(type="IndexError", line=line) if "argv" in line:
             return Lack(what=Lacking.ARGUMENTS, name=_items(_text(ending.program)))
         case Ending(type="KeyError", value=str(name), modules=(*_, "os")):
-            return Lack(what=Lacking.VARIABLE, name=name)
+            read = _VARIABLE.findall(_text(ending.program))
+            others = tuple(one for one in dict.fromkeys(read) if one not in ending.given and one != name)
+            return Lack(what=Lacking.VARIABLE, name=name, others=others)
         case Ending(type="FileNotFoundError", value=str(name)):
             return _lacking_file(name, ending.program)
         case Ending(type="EOFError") if "reading a line" in ending.message:
@@ -72,4 +80,5 @@ def _lacking_file(name: str, program: str) -> Lack:
     """A file that is not there, and the folder of the program where it is there."""
     beside = os.path.join(os.path.dirname(os.path.abspath(program)), name)
     is_beside = not os.path.isabs(name) and os.path.exists(beside)
-    return Lack(what=Lacking.FILE, name=name, places=os.path.dirname(beside) if is_beside else "")
+    samples = () if is_beside else tuple(f"{name}{one}" for one in _SAMPLES if os.path.isfile(f"{name}{one}"))
+    return Lack(what=Lacking.FILE, name=name, places=os.path.dirname(beside) if is_beside else "", others=samples[:1])

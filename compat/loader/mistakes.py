@@ -19,6 +19,10 @@ _OF_PYTHON = {
     "null": "None",
 }
 """What Py4J makes of values of Python."""
+OUTSIDE = (
+    "Make that reachable from here, give its answer with --args, or ask for it in open() of a function instead of while "
+    "building the job."
+)
 _SETTINGS = "EnvironmentSettings.in_streaming_mode()"
 _MISTAKES: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], str]], ...] = (
     (
@@ -47,6 +51,16 @@ _MISTAKES: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], str]], ...] = 
             f"Write {found['field']}: … = field(default_factory={found['type'].rpartition('.')[2]}), "
             "with field from dataclasses."
         ),
+    ),
+    (
+        re.compile(
+            r"^(?:ConnectionRefusedError|ConnectionResetError|ConnectionError|URLError|gaierror|timeout|TimeoutError|"
+            r"ConnectTimeout|ReadTimeout|MaxRetryError|NewConnectionError|ConnectError|EndpointConnectionError|"
+            r"NoCredentialsError|NoBrokersAvailable|ServerSelectionTimeoutError|HTTPError): "
+            r"|^(?:\w*OperationalError|\w*ConnectionError|KafkaException): .*(?:onnect|refused|timed out|not known|resolve)",
+            re.DOTALL,
+        ),
+        lambda found: f"Building the job asks another system here. {OUTSIDE}",
     ),
     (
         re.compile(r"^SyntaxError: Missing parentheses in call to '(?P<name>print|exec)'"),

@@ -5,8 +5,8 @@ One interpreter is started for all programs that are loaded together: it imports
 
 from __future__ import annotations
 
+import linecache
 import os
-import re
 import selectors
 import time
 from collections.abc import Sequence
@@ -19,30 +19,22 @@ from compat.compiler.own_code import is_library, is_machinery
 from compat.loader import interpreter as interpreters
 from compat.loader.advice import said
 from compat.loader.interpreter import Interpreter
+from compat.loader.late import stacks, waits
 from compat.loader.request import END, Crash, Frame, Loaded, Request, clipped, requests_to_json
 
 DEFAULT_TIMEOUT = 30.0
-MOST_SECONDS = 1_000_000
-"""The longest time that a program can be given; the clock takes no infinite one."""
-
-
-def more_time(seconds: float) -> str:
-    """The option that gives a program four times as long as it had."""
-    return f"--timeout {min(4 * seconds, MOST_SECONDS):g}"
-
-
 MAX_RESULT = 2_000_000_000
 _TAIL = 16_384
 _BEFORE = 1.0
 """So many seconds before its time is up, at most, a program is asked where it stands: a busy machine needs some to tell."""
-_STACK_LINE = re.compile(r'\s+File "(.+)", line (\d+) in (.+)')
 
 
 class TimedOut(Struct, frozen=True, kw_only=True):
-    """A program that did not end in time; ``frame`` is where it stood, if that could be seen."""
+    """A program that did not end in time; ``frame`` is where it stood, if that could be seen, and whether it waited there."""
 
     seconds: float
     frame: Frame | None
+    waits: bool = False
 
 
 Outcome = Loaded | TimedOut
@@ -135,7 +127,7 @@ def drain(children: Sequence[Pipes], deadline: float) -> None:
 
 def _outcome(child: _Child, timeout: float) -> Outcome:
     if not child.done:
-        return TimedOut(seconds=timeout, frame=_last_frame(child))
+        return _timed_out(child, timeout)
     try:
         loaded = Loaded.from_json(bytes(child.result))
     except ValidationError as error:
@@ -164,14 +156,19 @@ def _died(child: _Child) -> Crash:
     )
 
 
-def _last_frame(child: _Child) -> Frame | None:
-    """The program's innermost line, in the stacks that the child printed shortly before its time was up.
+def _timed_out(child: _Child, seconds: float) -> TimedOut:
+    """A program whose time is up, with its innermost line in the stacks that it printed shortly before.
 
     Where no line is the program's own, it is that of a library. The stacks are those of all threads: libraries have theirs.
     """
-    lines = _STACK_LINE.findall(child.errors.decode("utf-8", "replace"))
-    found = [line for line in lines if not is_machinery(line[0])]
-    for file, line, function in [one for one in found if not is_library(one[0])] or found:
-        shown = child.request.shown if file == child.request.path else file
-        return Frame(file=shown, line=int(line), function=function, text="")
-    return None
+    read = stacks(child.errors.decode("utf-8", "replace"))
+    threads = [[line for line in one if not is_machinery(line[0])] for one in read]
+    threads = [one for one in threads if one]
+    for thread, own in [(one, [line for line in one if not is_library(line[0])]) for one in threads] + [
+        (one, one) for one in threads
+    ]:
+        for file, line, function in own:
+            shown = child.request.shown if file == child.request.path else file
+            frame = Frame(file=shown, line=line, function=function, text=linecache.getline(file, line).strip())
+            return TimedOut(seconds=seconds, frame=frame, waits=waits(frame, thread[0][0]))
+    return TimedOut(seconds=seconds, frame=None)

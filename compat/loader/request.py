@@ -89,12 +89,14 @@ class Lacking(StrEnum):
 class Lack(Record, frozen=True, kw_only=True):
     """What a program was not given, by its name, and the places that were looked at (of a file: where it is).
 
-    Of its Flink the name is the version that it was given.
+    Of its Flink the name is the version that it was given. ``others`` are variables that it needs as
+    well, or a sample of the file.
     """
 
     what: Lacking
     name: str = ""
     places: str = ""
+    others: tuple[str, ...] = ()
 
 
 class Crash(Record, frozen=True, kw_only=True):
@@ -143,6 +145,7 @@ class _Result(Record, frozen=True, kw_only=True):
     absent: tuple[str, ...] = ()
     loads: Loads | None = None
     former: tuple[Use, ...] = ()
+    endless: str = ""
 
 
 @cache
@@ -157,7 +160,8 @@ class Loaded(msgspec.Struct, frozen=True, kw_only=True):
     ``steady`` says that nothing in the program can give another job at the next start. ``needs_pyflink`` are the names that it
     used and that only PyFlink itself has, such as the Table API, with their lines. ``former`` are its uses of names that
     PyFlink no longer has. ``absent`` are modules that are not installed and were replaced by stand-ins. ``loads`` are its file
-    accesses, if they were watched. ``said`` is the end of the output of a program without a job.
+    accesses, if they were watched. ``said`` is the end of the output of a program without a job, ``endless`` the line on which
+    it waited behind its jobs when it was ended.
     """
 
     plans: tuple[Plan | Refused, ...]
@@ -168,6 +172,7 @@ class Loaded(msgspec.Struct, frozen=True, kw_only=True):
     loads: Loads | None = None
     said: str = ""
     former: tuple[Use, ...] = ()
+    endless: str = ""
 
     def to_json(self) -> bytes:
         """The result as a child process writes it."""
@@ -181,6 +186,7 @@ class Loaded(msgspec.Struct, frozen=True, kw_only=True):
                 absent=self.absent,
                 loads=self.loads,
                 former=self.former,
+                endless=self.endless,
             )
         )
 
@@ -205,6 +211,7 @@ class Loaded(msgspec.Struct, frozen=True, kw_only=True):
             absent=result.absent,
             loads=result.loads,
             former=result.former,
+            endless=result.endless,
         )
 
 

@@ -31,8 +31,17 @@ def wants(source: bytes) -> bool:
     return PLACE.encode() in source
 
 
+def beside(program: str) -> str | None:
+    """The file that a project keeps beside its program for runs on a laptop, as it is typed; None for none."""
+    found = os.path.join(os.path.dirname(program), _NAME)
+    if not os.path.isfile(found):
+        return None
+    shown = os.path.relpath(found)
+    return found if shown.startswith(os.pardir) else shown
+
+
 def hint(program: str) -> str:
-    """What to do about a program that was not given the file: it may be beside the program, for runs on a laptop."""
-    beside = os.path.join(os.path.dirname(program), _NAME)
-    such = f", such as {beside}" if os.path.isfile(beside) else ""
-    return f"AWS's Managed Service for Apache Flink gives the program {PLACE}: give it with --runtime-properties FILE{such}."
+    """What to do about a program that was not given the file."""
+    found = beside(program)
+    given = "a file" if found is None else found
+    return f"AWS's Managed Service for Apache Flink gives the program {PLACE}; --runtime-properties gives it {given} instead."

@@ -21,3 +21,9 @@ def show_path(path: str, shown: str, root: str = "", root_shown: str = "", folde
         return "." if file == here else file.removeprefix(here + os.sep)
 
     return show
+
+
+def typed(path: str) -> str:
+    """A path as it is typed in a command: from the working folder on, where it is below that."""
+    shown = os.path.relpath(path)
+    return path if shown.startswith(os.pardir) else shown

@@ -10,12 +10,19 @@ from collections.abc import Iterator, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
+from compat.loader.advice import installing, pip
 from compat.loader.failure import Failure, Side
 from compat.loader.layout import folders_of_project
 from compat.loader.request import Lack, Lacking
+from compat.loader.shown import typed
 from compat.state.safe_open import open_regular
 
 _TELLS = re.compile(r"README.*|.*\.(?:md|rst|sh|ya?ml)|Dockerfile.*|Makefile|Procfile|Justfile", re.IGNORECASE)
+_REQUIREMENTS = re.compile(
+    r"requirements[\w.-]*\.(?:txt|in)|pyproject\.toml|setup\.(?:py|cfg)|Pipfile|environment\.ya?ml|Dockerfile.*"
+)
+_ASKED = r"""^(?!\s*#)(?:\s*(?:-\s+)?|.*["']|.*\s)({})(?=\s*(?:[=<>~!;\[@"',\\]|$))"""
+"""A line that asks for a package: of requirements, of a list, of a table, or of a command that installs it."""
 _VARIABLES = re.compile(r"\.env(?:\..*)?|.*\.env")
 _LISTED = re.compile(r"""["'](?:\s*,\s*["'][^"'\n]*["'])+""")
 _TYPED = re.compile(r"(?:[^\S\n]+|[^\S\n]*\\?\n[^\S\n]+(?=-))([^\s\\`\"&|;<>]+)")
@@ -41,22 +48,36 @@ class Call(Struct, frozen=True):
     arguments: tuple[str, ...]
 
 
+class Required(Struct, frozen=True):
+    """A package, and the file of a project that asks for it."""
+
+    package: str
+    file: str
+
+    def __str__(self) -> str:
+        return f"{self.file} asks for {self.package}."
+
+
 def with_project(
     failure: Failure, lack: Lack | None, missed: Sequence[str], program: str, root: str | None = None
 ) -> Failure:
-    """A failure for lack of arguments or variables, with those that the program's project has for it."""
+    """A failure for lack of arguments, variables or modules, with what the program's project has for it."""
     if lack is not None and lack.what is Lacking.VARIABLE:
-        missed = [lack.name]
+        needed = [lack.name, *lack.others]
+        missed = needed if file_with(needed, program, root) is not None else [lack.name]
     if missed and (file := file_with(missed, program, root)) is not None:
-        shown = _shown(file)
+        shown = typed(file)
         command = f"set -a; . {shlex.quote(shown if os.sep in shown else f'./{shown}')}; set +a"
         return replace(failure, command=command, hint=f"{shown} has {' and '.join(missed)}.\n{failure.hint}")
+    if lack is not None and lack.what is Lacking.MODULE and failure.command is None:
+        asked = requirement_for(lack.name, program, root)
+        return failure if asked is None else replace(failure, command=installing(asked.package, pip()), hint=str(asked))
     if lack is None or lack.what is not Lacking.ARGUMENTS or (call := call_of(program, root)) is None:
         return failure
     prefix = "old-" if failure.side is Side.OLD else ""
-    typed = shlex.join(call.arguments)
-    told = f"{_shown(call.file)} runs it with {typed}."
-    return replace(failure, option=f"--{prefix}args {shlex.quote(typed)}", hint=f"{told}\n{failure.hint}")
+    arguments = shlex.join(call.arguments)
+    told = f"{typed(call.file)} runs it with {arguments}."
+    return replace(failure, option=f"--{prefix}args {shlex.quote(arguments)}", hint=f"{told}\n{failure.hint}")
 
 
 def call_of(program: str, root: str | None = None) -> Call | None:
@@ -81,6 +102,21 @@ def file_with(variables: Sequence[str], program: str, root: str | None = None) -
             re.search(_GIVEN.format(re.escape(one)), text, re.MULTILINE) for one in variables
         ):
             return file
+    return None
+
+
+def requirement_for(module: str, program: str, root: str | None = None) -> Required | None:
+    """The package that the project of a program asks for under the name of a module, and the nearest file that does.
+
+    A name in a sentence is none that is asked for, and PyFlink is no package of a project.
+    """
+    parts = [] if module.partition(".")[0] == "pyflink" else module.split(".")
+    for count in range(len(parts), 0, -1):
+        name = r"[-_.]".join(re.escape(one) for part in parts[:count] for one in re.split(r"[-_]", part))
+        line = re.compile(_ASKED.format(name), re.IGNORECASE | re.MULTILINE)
+        for file in _files(program, root, _REQUIREMENTS):
+            if (found := line.search(_text(file))) is not None:
+                return Required(found[1], typed(file))
     return None
 
 
@@ -121,8 +157,3 @@ def _text(path: str) -> str:
             return file.read(_LARGEST).decode("utf-8", "replace")
     except OSError:
         return ""
-
-
-def _shown(path: str) -> str:
-    shown = os.path.relpath(path)
-    return path if shown.startswith(os.pardir) else shown

@@ -20,7 +20,7 @@ from compat.compiler.own_code import ROOT
 from compat.loader.descendants import end_all_below
 from compat.loader.inputs import LoadOptions
 from compat.loader.interpreter import beginning
-from compat.loader.process import more_time
+from compat.loader.late import more_time
 from compat.migration.function_messages import LENGTH, Answer, Begin, framed
 from compat.state.flink.forms import Unconvertible
 from compat.state.flink.python_functions import Task

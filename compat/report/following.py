@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Sequence
 from functools import cache
@@ -53,7 +54,7 @@ def mending(outcome: Undecided, failure: Failure, context: ReportContext) -> str
     if failure.command is None and failure.option is None:
         return None
     command = next_step_undecided(outcome, context).removeprefix("Next: ")
-    return None if '"$' in command else f"Run: {command}"
+    return None if '"$' in command or command.startswith(_RULE) else f"Run: {command}"
 
 
 def command_of(fix: Fix, report: Report, context: ReportContext) -> str | None:
@@ -70,7 +71,7 @@ def command_of(fix: Fix, report: Report, context: ReportContext) -> str | None:
 def options_of(failures: Sequence[Failure]) -> list[str]:
     """The options that failures ask for: if OLD and NEW lack the same, one option serves both."""
     options = list(dict.fromkeys(failure.option for failure in failures if failure.option is not None))
-    return [option for option in options if option.replace("--old-", "--", 1) not in options or "--old-" not in option]
+    return [option for option in options if option.replace("--old-", "--") not in options or "--old-" not in option]
 
 
 def accepted(report: Report, context: ReportContext) -> bool:
@@ -196,14 +197,20 @@ _OPTIONS = ("--names ", "--classpath ", "--connector ", "--flink ", "--rehearse"
 """Prefixes of fix codes that are options of the check."""
 
 
+_RULE = "compat rule "
+_TIME = re.compile(r" --timeout[ =]\S+")
+
+
 def _with_options(command: str, options: Sequence[str]) -> str | None:
     """A command with additional options; None if it has them all already."""
     more = [option for option in options if option not in command]
+    if any(option.startswith("--timeout ") for option in more):
+        command = _TIME.sub("", command)
     return " ".join([command, *more]) if more else None
 
 
 def _rule(rule: str) -> str:
-    return f"compat rule {rule}"
+    return f"{_RULE}{rule}"
 
 
 def _again(old: str | None, new: str | None, direction: Direction, context: ReportContext) -> str:

@@ -10,7 +10,7 @@ from compat.check.findings import Finding, Fix, Level, Report
 from compat.check.rules.identity import cmp104_stateful_without_uid as cmp104
 from compat.check.undecided import Undecided
 from compat.escaping import code_line
-from compat.loader.failure import Failure
+from compat.loader.failure import SAID, Failure
 from compat.report import following, summary
 from compat.report.frames import Addition, addition, frame
 from compat.report.page import Page
@@ -110,7 +110,8 @@ def write_failure(page: Page, failures: Sequence[Failure], outcome: Undecided) -
         _source(page, "source", place)
     traceback = (failure.traceback or "").splitlines() if page.context.verbose else summary.traceback(failure)
     if traceback:
-        page.line("its traceback:", 2)
+        label, traceback = ("it said:", traceback[1:]) if traceback[0] == SAID else ("its traceback:", traceback)
+        page.line(label, 2)
     for line in traceback:
         page.line(f"| {code_line(line)}", 4)
     command = following.mending(outcome, failure, page.context)

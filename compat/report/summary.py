@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import TypeVar
@@ -100,14 +101,17 @@ _OF_SEVERAL = {
 }
 
 
+_NUMBER = re.compile(r"\d+")
+
+
 def said(text: str) -> str:
     """A message on one line: those of Flink, Java and programs have several."""
     return " ".join(text.split())
 
 
 def alike(failures: Iterable[Failure]) -> list[list[Failure]]:
-    """The failures, with those of OLD and NEW merged that have the same words."""
-    return of_one_cause(failures, lambda one: (one.rule, one.message))
+    """The failures, with those of OLD and NEW merged that have the same words: times and other numbers are no difference."""
+    return of_one_cause(failures, lambda one: (one.rule, _NUMBER.sub("", one.message)))
 
 
 def whose(failures: Sequence[Failure]) -> str:
@@ -485,8 +489,8 @@ def consequence(finding: Finding) -> str:
 def short_reason(finding: Finding) -> str:
     """The first line of the reason of a finding that blocks the deployment, unless the title says it already."""
     reason = finding.reason.partition("\n")[0]
-    said = finding.level not in (Level.ERROR, Level.UNKNOWN) or finding.title in reason
-    return "" if said else reason
+    said = finding.title in reason or reason.rstrip(".").lower() in finding.title.lower()
+    return "" if said or finding.level not in (Level.ERROR, Level.UNKNOWN) else reason
 
 
 def where(finding: Finding) -> str:

@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from compat.check.findings import Level
 from compat.compiler.versions import FLINK_VERSIONS
-from compat.loader.process import MOST_SECONDS
+from compat.loader.late import MOST_SECONDS
 from compat.report import NAMES as FORMAT_NAMES
 from compat.settings.model import Output
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 import sys
+import sysconfig
 from collections.abc import Mapping, Sequence
 from enum import Enum
 from functools import cache
@@ -160,6 +161,7 @@ def serve(flink: str = LATEST_FLINK) -> None:
     names = {**recorded(flink), **dict.fromkeys(ADDED)}
     made = {name: Served(name, of) for name, of in sorted(names.items())}
     root = ModuleType("pyflink", "Served by compat in place of PyFlink.")
+    root.__file__ = os.path.join(sysconfig.get_path("purelib"), "pyflink", "__init__.py")  # programs tell where it is
     version = ModuleType("pyflink.version", root.__doc__)
     version.__version__ = root.__version__ = pyflink_version(flink)  # type: ignore[attr-defined]
     modules: dict[str, ModuleType] = {"pyflink": root, "pyflink.version": version, **made}

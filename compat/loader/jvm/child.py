@@ -50,6 +50,7 @@ from compat.loader.jvm.messages import (
     Wrote,
 )
 from compat.loader.jvm.node_numbers import restart_numbers_of_tables
+from compat.loader.jvm.patience import FairClock, kept_from_work
 from compat.loader.jvm.program import call_of, crash_of, packaged
 from compat.loader.jvm.pyflink.gateway import Gateway
 from compat.loader.jvm.restore import Built, restore
@@ -62,6 +63,8 @@ from compat.state.flink.remote import read_savepoint
 from compat.state.flink.savepoint import Savepoint
 
 _ENCODER = msgspec.json.Encoder()
+_TICK = 0.05
+"""How many seconds pass at least before it is looked again whether the time of a program is up."""
 _DECODER: msgspec.json.Decoder[Command] = msgspec.json.Decoder(Command)
 
 
@@ -222,14 +225,16 @@ def _build(program: Program, place: _Workplace, out: _Out) -> tuple[Ended, list[
     if isinstance(program, PyFlinkProgram):
         taker.gateway = place.gateway()
         place.places.here = taker.gateway.here
-    timer = _watch(place.request, out, taker.gateway)
+    done = _watch(place.request, out, taker.gateway)
     crash = _crash_of_run(program, taker, place)
-    timer.cancel()
+    done.set()
     missed = place.variables.missed_by(crash)
     if taker.gateway is None:
         return Ended(crash=crash, missed=missed), taker.built
     gateway = taker.gateway
-    ended = Ended(crash=crash, missed=gateway.missed, absent=gateway.absent, former=gateway.former)
+    ended = Ended(
+        crash=crash, missed=gateway.missed, absent=gateway.absent, former=gateway.former, endless=gateway.endless
+    )
     return ended, taker.built
 
 
@@ -281,9 +286,14 @@ def _user_loader(request: Request) -> Java:
     return java("java.net.URLClassLoader")(array_of(java("java.net.URL"))(urls), parent)
 
 
-def _watch(request: Request, out: _Out, gateway: Gateway | None) -> threading.Timer:
+def _watch(request: Request, out: _Out, gateway: Gateway | None) -> threading.Event:
     """End this process when the time of the program is up, and say where it stands."""
-    thread = java("java.lang.Thread").currentThread()
+    thread, own = java("java.lang.Thread").currentThread(), (os.getpid(), threading.get_native_id())
+    done = threading.Event()
+
+    def kept() -> float:
+        others = () if gateway is None or gateway.client is None else ((gateway.client, gateway.client),)
+        return sum(kept_from_work(*one) for one in (own, *others))
 
     def end() -> None:
         trace = list(thread.getStackTrace())
@@ -296,10 +306,15 @@ def _watch(request: Request, out: _Out, gateway: Gateway | None) -> threading.Ti
         end_all_below(os.getpid())
         os._exit(0)
 
-    timer = threading.Timer(request.timeout, end)
-    timer.daemon = True
-    timer.start()
-    return timer
+    def watch() -> None:
+        clock = FairClock(kept)
+        while (left := request.timeout - clock.seconds) > 0:
+            if done.wait(max(left, _TICK)):
+                return
+        end()
+
+    threading.Thread(target=watch, daemon=True).start()
+    return done
 
 
 def _restored(command: Restore, built: list[Built]) -> Restored:

@@ -50,8 +50,11 @@ def _cdc(name: str) -> ConnectorJar:
     return ConnectorJar(artifacts=(f"flink-sql-connector-{name}",), names=(name,), known=("3.5.0",))
 
 
-NO_FACTORY = re.compile(r"Could not find any factory for identifier '([^']+)' that implements '([^']+)'")
-"""The message of ``FactoryUtil`` for a connector, format or catalog that is not on the class path."""
+NO_FACTORY = re.compile(
+    r"Could not find any (?:format )?factory for identifier '([^']+)' (?:that implements '([^']+)'|in the classpath)"
+)
+"""The message of ``FactoryUtil`` for a connector, format or catalog that is not on the class path, and that of tables in
+files for a format."""
 _JAR = re.compile(r"\b([a-z][a-z\d-]*?)-(\d[\w.]*-(\d+\.\d+))\.jar\b")
 """The jar of a connector's release for a version of Flink."""
 _SCALA = Artifact(group="org.scala-lang", name="scala-library", version="2.12.20", alone=True)
@@ -160,6 +163,9 @@ CONNECTORS: Mapping[str, ConnectorJar] = {
         whole=False,
         known=("3.4.1",),
         group="org.apache.hadoop",
+    ),
+    "mysql": ConnectorJar(
+        artifacts=("mysql-connector-j",), packages=("com.mysql.",), known=("8.4.0",), group="com.mysql"
     ),
     "scala": ConnectorJar(
         artifacts=("flink-scala_2.12",),

@@ -24,8 +24,8 @@ LOG4J = "org.apache.logging.log4j"
 _CORE = "org/apache/flink/api/common/ExecutionConfig.class"
 _HARNESS = "org/apache/flink/streaming/util/AbstractStreamOperatorTestHarness.class"
 _NEW_HARNESS = (2, 0)
-_OLDEST = (1, 17)
-_FETCHES = f"--flink-version {pyflink_version(LATEST_FLINK)}"
+OLDEST = (1, 17)
+FETCHES = f"--flink-version {pyflink_version(LATEST_FLINK)}"
 _END, _SIGNATURE = struct.Struct("<4s8xI6x"), b"PK\5\6"
 """The record that ends an archive without a comment; it tells the length of the list of entries before it."""
 _RELEASE = re.compile(r"\d+\.\d+\.\d+\S*")
@@ -106,8 +106,8 @@ def find_flink(places: FlinkPlaces) -> FlinkDistribution:
     else:
         raise JvmError(
             "Flink's jars are needed to build this job, and their location is not given.",
-            f"Give --classpath 'DIR/*', --flink-home DIR (or FLINK_HOME), or {_FETCHES}, which downloads them.",
-            _FETCHES,
+            f"Give --classpath 'DIR/*', --flink-home DIR (or FLINK_HOME), or {FETCHES}, which downloads them.",
+            FETCHES,
         )
     version = flink_version(jars)
     _refuse_old(version)
@@ -134,7 +134,7 @@ def _refuse_other_releases(version: str) -> None:
 
 def _refuse_old(version: str) -> None:
     """Raises JvmError for a Flink that is older than those that are known here."""
-    if parsed(version) < _OLDEST:
+    if parsed(version) < OLDEST:
         raise JvmError(
             f"Flink {version} is too old: jobs are built with Flink 1.17 to 2.3.",
             "Name a version from 1.17 on, such as --flink-version 1.17.2.",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import linecache
 import re
 import shlex
 import zipfile
@@ -11,9 +12,10 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from compat.loader.advice import advice_on_lack, option, several_variables
+from compat.loader import late
+from compat.loader.advice import CAUGHT, advice_on_lack, command, option, several_variables, without_job
 from compat.loader.failure import SAID, Failure, Side, Undecidable
-from compat.loader.former import advice_on, uses
+from compat.loader.former import advice_on, is_passed_over, uses
 from compat.loader.jvm import sql_errors
 from compat.loader.jvm.classfile import ClassFile, ClassFileError
 from compat.loader.jvm.compiled import minor_version
@@ -23,7 +25,6 @@ from compat.loader.jvm.messages import CompiledPlan, Crash, JarProgram, JavaFram
 from compat.loader.jvm.process import JvmOptions, JvmOutcome
 from compat.loader.jvm.pyflink.environments import COMMAND
 from compat.loader.mistakes import plain, remedy
-from compat.loader.process import more_time
 from compat.loader.request import Lack, Lacking
 from compat.state.model.source_line import SourceLine
 
@@ -34,6 +35,8 @@ _LISTED = 5
 _PARSER = "SqlParserException"
 _PRINTED = re.compile(r"^(?:Caused by: )?((?:\w+\.)+\w*(?:Exception|Error)\b.*)$", re.MULTILINE)
 """The first line of a Java exception in a program's output."""
+_NOTHING = re.compile(r"None|NullPointerException|\bnull\b")
+"""What Python and Java say of a value that is not there."""
 _MAIN_ATTRIBUTES = (b"\nMain-Class:", b"\nprogram-class:")
 
 
@@ -117,16 +120,17 @@ def failed(
         own = own_frames(outcome.stuck)
         frame = (own or outcome.stuck or (None,))[0]
         waits = f", in {outcome.waits}" if outcome.waits else ""
-        where = "" if frame is None else f" It was at {frame}{waits}."
+        where = "" if frame is None else f" It was at {_shown(frame, show_path)}{waits}."
+        line = "" if frame is None else linecache.getline(frame.file, frame.line)
+        hint, more = late.advice(options.timeout, any(map(late.is_waiting_call, (outcome.waits, line))))
         return Failure(
             rule=Undecidable.PROGRAM_TIMEOUT,
             message=f"The program did not end within {options.timeout:g} seconds.{where}",
             name=name,
             side=side,
             source=None if frame is None else _line(frame, show_path),
-            hint="Give it more time with --timeout SECONDS. If it waits for an unreachable system, make that "
-            "reachable, or do not use it while building the job.",
-            option=more_time(options.timeout),
+            hint=hint,
+            option=more,
         )
     if outcome.crash is not None:
         crash = outcome.crash
@@ -136,8 +140,8 @@ def failed(
         failure = _crashed(crash, name, side, show_path, outcome.said)
         return (
             failure
-            if failure.hint or _is_of_another_kind(program, failure)
-            else _with_variables(failure, outcome.missed)
+            if failure.hint not in (None, CAUGHT) or _is_of_another_kind(program, failure)
+            else _with_variables(failure, outcome.missed, show_path)
         )
     if not outcome.jobs:
         what = "Call env.execute(); arguments follow --args."
@@ -146,29 +150,36 @@ def failed(
         if isinstance(program, SqlScript | CompiledPlan):
             what = "Write an INSERT INTO, or a statement set."
         failure = _without_job(outcome.said, what, name, side, in_python=isinstance(program, PyFlinkProgram))
-        return failure if _is_of_another_kind(program, failure) else _with_variables(failure, outcome.missed)
+        return failure if _is_of_another_kind(program, failure) else _with_variables(failure, outcome.missed, show_path)
     return None
 
 
 def _is_of_another_kind(program: Program, failure: Failure) -> bool:
     """Whether a variable that a program in Python lacks is no reason for its failure: then it has None in place of it."""
-    return isinstance(program, PyFlinkProgram) and "None" not in failure.message
+    return isinstance(program, PyFlinkProgram) and _NOTHING.search(failure.message) is None
 
 
-def _with_variables(failure: Failure, missed: Mapping[str, JavaFrame]) -> Failure:
+def _with_variables(
+    failure: Failure, missed: Mapping[str, JavaFrame], show_path: Callable[[str], str] = str
+) -> Failure:
     """A failure with the missing environment variables that the program asked for; only those that its message names, if it
     names any."""
     named = {name: frame for name, frame in missed.items() if re.search(rf"\b{re.escape(name)}\b", failure.message)}
     told = named or missed
     if not told:
         return failure
-    read = " and ".join(f"{name} ({frame.file}:{frame.line})" for name, frame in told.items())
+    at = {name: _shown(frame, show_path) for name, frame in told.items()}
+    read = [f"{name} ({frame.file}:{frame.line})" for name, frame in at.items()]
+    listed = " and ".join(filter(None, [", ".join(read[:-1]), read[-1]]))
     variables = [Lack(what=Lacking.VARIABLE, name=name) for name in told]
     options = [one for one in (option(lack, failure.side) for lack in variables) if one is not None]
     given = advice_on_lack(variables[0], failure.side, "") if len(told) == 1 else several_variables(failure.side)
+    has_none = "has no such variable" if len(told) == 1 else "has none of them"
     return replace(
         failure,
-        hint=f"The program reads {read} from its environment, which has no such variable. {given}",
+        hint="\n".join(
+            filter(None, [f"The program reads {listed} from its environment, which {has_none}. {given}", failure.hint])
+        ),
         option=" ".join(options) or None,
     )
 
@@ -183,7 +194,8 @@ def _without_job(said: str, hint: str, name: str, side: Side | None, in_python: 
         message += f" It printed: {printed[-1]}"
         hint = "Give it the missing input: arguments with --args, variables with --env."
     elif in_python and said:
-        message += f" The last that it says: {said.splitlines()[-1]}"
+        last = said.splitlines()[-1]
+        message, hint = f"{message} The last that it says: {last}", without_job(last, hint)
     return Failure(
         rule=Undecidable.NO_JOB,
         message=message,
@@ -207,7 +219,7 @@ def _crashed(crash: Crash, name: str, side: Side | None, show_path: Callable[[st
     lines = [f"{crash.type}: {told}"]
     if crash.statement is None:
         message = f"The program failed: {short}: {told}"
-        lines += [f"    at {one}" for one in crash.frames]
+        lines += [f"    at {_shown(one, show_path)}" for one in crash.frames]
     else:
         source = SourceLine(name, first)
         message = f"The statement at line {first} failed: {told}"
@@ -224,7 +236,7 @@ def _crashed(crash: Crash, name: str, side: Side | None, show_path: Callable[[st
         traceback="\n".join(lines),
         hint=crash.hint or advice or remedy(short, told),
         option=crash.option or option(crash.lacks, side),
-        command=crash.command,
+        command=crash.command or command(crash.lacks),
     )
 
 
@@ -235,12 +247,20 @@ def of_another_version(failure: Failure, flink: str, source: bytes) -> Failure:
     other, said = advice_on(failure.message, minor_version(flink))
     if said is None:
         return failure
-    hopeless = [use for use in uses(source) if use.former.had_by is None] if other is not None else []
-    if hopeless:
+    ended = [use for use in uses(source) if use.former.had_by is None] if other is not None else []
+    if hopeless := [use for use in ended if not is_passed_over(use.former)]:
         told = dict.fromkeys(f"line {use.line}: {use.former}" for use in hopeless)
         return replace(failure, hint="\n".join(list(told)[:_LISTED]), option=None)
-    makes = "" if other is None else f" {COMMAND} {other} makes an environment with that version."
-    return replace(failure, flink=other, hint=said + makes, option=None)
+    if other is None:
+        return replace(failure, hint=said, option=None)
+    command = f"{COMMAND} {other}"
+    makes = f"{said} {command} makes an environment with that version."
+    return replace(failure, flink=other, hint=makes, option=None, command=command)
+
+
+def _shown(frame: JavaFrame, show_path: Callable[[str], str]) -> JavaFrame:
+    """A frame with the name that reports have for its file, where that is one of Python's."""
+    return frame if frame.class_name or not frame.file else replace(frame, file=show_path(frame.file))
 
 
 def _line(frame: JavaFrame, show_path: Callable[[str], str]) -> SourceLine:

@@ -16,7 +16,14 @@ from compat.loader.jvm.graphs import Configured
 from compat.loader.jvm.libraries import CONNECTORS
 from compat.loader.jvm.patience import Account, Patience, account_of
 from compat.loader.jvm.pyflink.operators import runs_python
-from compat.loader.jvm.unconnected import is_sink, open_flinks_part, replace_committer, replace_writer
+from compat.loader.jvm.unconnected import (
+    FILE_WRITER,
+    is_sink,
+    open_flinks_part,
+    replace_committer,
+    replace_place,
+    replace_writer,
+)
 
 T = TypeVar("T")
 _MOST_STATE = (1 << 31) - 1
@@ -28,6 +35,7 @@ SOURCE = "streaming.api.operators.SourceOperatorFactory"
 _SINK_OPERATORS = (
     "streaming.api.operators.StreamSink",
     "streaming.runtime.operators.GenericWriteAheadSink",
+    FILE_WRITER,
 )
 _SINK_FUNCTIONS = (
     "streaming.api.functions.sink.SinkFunction",
@@ -158,6 +166,7 @@ def harness(
     made.setup()
     if operator.unconnected:
         replace_writer(operator_of(made))
+        replace_place(operator_of(made))
     return made
 
 

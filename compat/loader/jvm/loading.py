@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import linecache
+import re
 from importlib.util import find_spec
 from itertools import zip_longest
 from pathlib import Path
@@ -13,6 +15,7 @@ from compat.compiler.configuration import DEFAULT_PARALLELISM, PARALLELISM
 from compat.compiler.errors import ProgramError
 from compat.loader.digests import of_file
 from compat.loader.failure import Failure, Side, Undecidable
+from compat.loader.flink_version import release_of
 from compat.loader.former import advice_on, passed_over
 from compat.loader.inputs import (
     FlinkJars,
@@ -22,13 +25,14 @@ from compat.loader.inputs import (
     LoadOptions,
     given_properties,
     note_on_absent,
+    note_on_endless,
     pyfiles_of,
 )
 from compat.loader.jvm.adopting import adopted, lacked
 from compat.loader.jvm.answers import Answers, answers_of
 from compat.loader.jvm.compiled import Disagreement, minor_version
 from compat.loader.jvm.connector_jars import connector_jars
-from compat.loader.jvm.distribution import FlinkDistribution, FlinkPlaces, find_flink
+from compat.loader.jvm.distribution import FETCHES, OLDEST, FlinkDistribution, FlinkPlaces, find_flink, parsed
 from compat.loader.jvm.errors import JvmError
 from compat.loader.jvm.failures import check_jar, failed, of_another_version, refused
 from compat.loader.jvm.java import find_java
@@ -47,8 +51,8 @@ from compat.loader.jvm.messages import (
 )
 from compat.loader.jvm.plans import plan_of, refused_by, refused_of
 from compat.loader.jvm.process import JvmOptions, JvmOutcome, JvmProcess, Setup
-from compat.loader.jvm.pyflink.choosing import choose
-from compat.loader.jvm.pyflink.installed import flink_of, named
+from compat.loader.jvm.pyflink.choosing import choose, may_be_of, unlike_pin
+from compat.loader.jvm.pyflink.installed import flink_of
 from compat.loader.jvm.runtime_properties import folder_for, library_for
 from compat.loader.jvm.stand_ins import stand_in
 from compat.loader.jvm.warm import WarmJvms
@@ -60,6 +64,13 @@ _EXTRA = "pip install 'stream-compat[jvm]'"
 _NOTHING_LEFT = "No operators defined in streaming topology"
 """The message of ``StreamExecutionEnvironment.getStreamGraph`` for an environment whose jobs were already submitted."""
 _LEAVE_AWAY = "Remove env.execute(): execute_sql() and Table.execute_insert() submit their jobs themselves."
+_OF_NONE = "'NoneType' object has no attribute"
+_WAITED = re.compile(r"\b(?:execute_insert|execute_sql)\(.*\.wait\([^()]*\)\.\w+")
+_NO_TABLES = (
+    "The jar of --connector has none: this release may be for the DataStream API alone. Name another release with "
+    "--connector NAME:RELEASE, or give a jar with --classpath."
+)
+_GIVES_NONE = "Remove what follows wait(), which gives None."
 _ALONE = (
     "The program creates its execution environment itself, so flink run refuses it: it is judged as if run "
     "without it. StreamExecutionEnvironment.getExecutionEnvironment() works in both cases."
@@ -77,10 +88,15 @@ class FlinkJobs(Struct, frozen=True, kw_only=True):
     notes: tuple[str, ...] = ()
 
 
+_MAKES = "{} {} makes an environment with the other."
+_OF_VERSIONS = re.compile(r"[\w.]+\.(?!NullPointer)\w+|AttributeError|ImportError|ModuleNotFoundError|Py4JError")
+"""Exceptions that another version of Flink may not raise: those of Java, which have a package, and some of Python."""
+
+
 class FlinkLoading:
     """A program on its way through Flink: :func:`begin` makes it, :meth:`finish` waits for what it gives.
 
-    With ``other_version`` a failure names a version of PyFlink to try, which has the missing names.
+    ``load`` is how it is loaded: whether another version of PyFlink can be tried depends on it, as what a failure advises does.
     """
 
     def __init__(
@@ -90,12 +106,13 @@ class FlinkLoading:
         setup: Setup,
         jvms: WarmJvms,
         notes: tuple[str, ...] = (),
-        other_version: bool = False,
+        load: LoadOptions | None = None,
     ) -> None:
         self._given, self._program, self._notes = given, program, notes
         self._setup, self._jvms = setup, jvms
         self._show_path = show_path(given.path, given.argument, given.root, given.root_shown, given.folder)
-        self._other_version = other_version
+        self._load = load or LoadOptions()
+        self._pinned = unlike_pin(self._load, setup.flink.version) if isinstance(program, PyFlinkProgram) else None
         self._adopted: set[str] = set()
         self._assumed: tuple[Assumed, ...] = ()
         self._asked: list[Restore] = []
@@ -137,8 +154,9 @@ class FlinkLoading:
         if failure is not None and refusal is None and not behind:
             if isinstance(self._program, PyFlinkProgram):
                 failure = of_another_version(failure, self._setup.flink.version, Path(self._program.path).read_bytes())
-                failure = self._as_project_tells(failure, outcome)
-            raise InputError(failure if self._other_version else replace(failure, flink=None))
+                failure = self._as_project_pins(self._as_project_tells(failure, outcome), outcome)
+            tried = failure.flink is not None and may_be_of(failure.flink, self._load)
+            raise InputError(self._with_given(failure if tried else replace(failure, flink=None)))
         plans: list[Plan | Refused] = []
         for job in outcome.jobs:
             try:
@@ -152,7 +170,9 @@ class FlinkLoading:
         program = of_file(self._given.path) if self._given.kind.built_by_flink else None
         made = tuple(replace(self._assuming(plan), program=program) for plan in plans)
         alone = (_ALONE,) if any(isinstance(plan, Plan) and plan.alone for plan in plans) else ()
-        said = (*note_on_absent(self._given, outcome.absent), *map(passed_over, outcome.former), *behind)
+        file, _, line = outcome.endless.rpartition(":")
+        waits = note_on_endless(f"{self._show_path(file)}:{line}" if line else "")
+        said = (*note_on_absent(self._given, outcome.absent), *map(passed_over, outcome.former), *behind, *waits)
         return FlinkJobs(plans=made, answers=self._answers(outcome), notes=(*self._notes, *said, *alone))
 
     def _as_project_tells(self, failure: Failure, outcome: JvmOutcome) -> Failure:
@@ -160,6 +180,21 @@ class FlinkLoading:
         lack = None if outcome.crash is None else outcome.crash.lacks
         missed = [name for name in outcome.missed if f"{name} (" in (failure.hint or "")]
         return with_project(failure, lack, missed, self._given.path, self._given.root or None)
+
+    def _as_project_pins(self, failure: Failure, outcome: JvmOutcome) -> Failure:
+        """A failure of a program that may need the version that its project pins, with the command that makes that one."""
+        if self._pinned is None or failure.command or failure.option or outcome.crash is None:
+            return failure
+        _, ended = advice_on(failure.message, minor_version(self._setup.flink.version))
+        if ended is not None or _OF_VERSIONS.fullmatch(outcome.crash.type) is None:
+            return failure
+        hint = "\n".join(filter(None, [failure.hint, _MAKES.format(*self._pinned)]))
+        return replace(failure, hint=hint, command=self._pinned[1])
+
+    def _with_given(self, failure: Failure) -> Failure:
+        """A failure for lack of a connector whose jar is there: it has no tables."""
+        given = {f"--connector {one.partition(':')[0]}" for one in self._load.jars.connectors}
+        return replace(failure, hint=_NO_TABLES, option=None) if failure.option in given else failure
 
     def _behind_last_job(self, failure: Failure | None, outcome: JvmOutcome) -> tuple[str, ...]:
         """The note on a program that fails when its jobs are submitted, as it would with PyFlink; empty for others.
@@ -171,10 +206,17 @@ class FlinkLoading:
             return ()
         _, lacks = advice_on(failure.message, minor_version(self._setup.flink.version))
         lacks = _LEAVE_AWAY if _NOTHING_LEFT in failure.message else lacks
+        if lacks is None and _OF_NONE in failure.message and _WAITED.search(self._line_of(failure)):
+            lacks = _GIVES_NONE
         if lacks is None or outcome.crash is None or outcome.crash.refused:
             return ()
         where = "" if failure.source is None else f" at {failure.source}"
         return (f"The program fails{where}, when its jobs are submitted. {lacks}",)
+
+    def _line_of(self, failure: Failure) -> str:
+        """The text of the line at which a program failed, where that is in its own file."""
+        own = failure.source is not None and failure.source.file == self._given.argument
+        return linecache.getline(self._given.path, failure.source.line) if own and failure.source is not None else ""
 
     def _assuming(self, plan: Plan | Refused) -> Plan | Refused:
         """A plan, with what stood in for what the program lacked."""
@@ -253,7 +295,7 @@ class FlinkLoading:
 
 def begin(given: Input, load: LoadOptions, jvms: WarmJvms, side: Side | None = None) -> FlinkLoading:
     """Start to build an input with Flink's classes, in one of these JVMs. Raises InputError if that is impossible."""
-    said = ""
+    said, other = "", None
     try:
         if find_spec("jpype") is None:
             what = "Programs that use the Table API" if given.kind is InputKind.PROGRAM else "Jobs in Java and SQL"
@@ -273,6 +315,7 @@ def begin(given: Input, load: LoadOptions, jvms: WarmJvms, side: Side | None = N
                 strict_imports=load.strict_imports,
             )
             flink = flink_of(pyflink, places_of(load.jars))
+            other = unlike_pin(load, flink.version)
         else:
             program = _program(given, load)
             flink = find_flink(places_of(load.jars))
@@ -284,19 +327,31 @@ def begin(given: Input, load: LoadOptions, jvms: WarmJvms, side: Side | None = N
         flink = replace(flink, jars=(*jars, *flink.jars))
         java = find_java()
     except JvmError as error:
-        raise InputError(refused(error, given.argument, side)) from error
+        raise InputError(_with_release(refused(error, given.argument, side), given)) from error
     options = dict(load.options)
     if given.kind is InputKind.PROGRAM and flink.configuration is None:
         options = {PARALLELISM: str(DEFAULT_PARALLELISM), **options}  # as without a JVM
+    notes = (said, "" if other is None else _MAKES.format(*other), *of_others)
     settings = JvmOptions(options=options, call_open=load.call_open, timeout=load.timeout)
     return FlinkLoading(
         given,
         program,
         Setup(flink, java, settings),
         jvms,
-        tuple(filter(None, [said, *of_others])),
-        not named(load.jars.pyflink),
+        tuple(filter(None, notes)),
+        load,
     )
+
+
+def _with_release(failure: Failure, given: Input) -> Failure:
+    """A failure for lack of Flink, with the release that the build of the job names in place of any."""
+    found = release_of(given.path, given.root or None) if failure.option == FETCHES else None
+    if found is None or parsed(found[0]) < OLDEST:
+        return failure
+    release, file = found
+    option = f"--flink-version {release}"
+    told = f"{file} names Flink {release}."
+    return replace(failure, hint=f"{told}\n{(failure.hint or '').replace(FETCHES, option)}", option=option)
 
 
 def places_of(jars: FlinkJars) -> FlinkPlaces:

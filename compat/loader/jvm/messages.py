@@ -370,12 +370,14 @@ class Ended(Struct, frozen=True, kw_only=True, tag="ended"):
 
     ``missed`` are the missing environment variables that it asked for, with the lines. ``absent`` are modules that are not
     installed, and not needed to build the job. ``former`` are calls that PyFlink no longer has and that change nothing.
+    ``endless`` is the line on which it waited behind its jobs when it was ended.
     """
 
     crash: Crash | None = None
     missed: dict[str, JavaFrame] = {}
     absent: tuple[str, ...] = ()
     former: tuple[str, ...] = ()
+    endless: str = ""
 
 
 Backend = Literal["hashmap", "rocksdb", "any"]

@@ -10,6 +10,8 @@ from msgspec import Struct
 
 _COMPUTING = 4
 """The multiple of its time that a computing thread gets, as the reflection of Scala's library needs on first use."""
+MOST_TIMES = 4
+"""The multiple of its time after which a program is ended, however busy the machine is."""
 _AT_WORK = ("R", "D")
 """The states of Linux in which a thread runs, waits for a processor, or waits for a disk."""
 
@@ -54,6 +56,32 @@ class Patience:
         if self.waited >= self._seconds:
             return f"{self._seconds:g} seconds"
         return f"{_COMPUTING * self._seconds:g} seconds of computing"
+
+
+class FairClock:
+    """The seconds of a program since it was made: those in which the system kept its threads from a processor do not count.
+
+    ``kept`` gives how many these were so far, of all threads that the program waits for. At most three of four seconds do
+    not count, so that there is an end in any case.
+    """
+
+    def __init__(self, kept: Callable[[], float], clock: Callable[[], float] = time.monotonic) -> None:
+        self._kept, self._clock = kept, clock
+        self._begun, self._before = clock(), kept()
+
+    @property
+    def seconds(self) -> float:
+        """The seconds that count."""
+        passed = self._clock() - self._begun
+        return max(passed - (self._kept() - self._before), passed / MOST_TIMES)
+
+
+def kept_from_work(process: int, thread: int) -> float:
+    """How many seconds the system kept a thread of a process from a processor; 0 if it does not tell."""
+    try:
+        return int(Path("/proc", str(process), "task", str(thread), "schedstat").read_text("ascii").split()[1]) / 1e9
+    except (OSError, ValueError, IndexError):
+        return 0.0
 
 
 def account_of(thread: int) -> Account | None:

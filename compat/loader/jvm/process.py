@@ -41,6 +41,7 @@ from compat.loader.jvm.messages import (
     WriteKeyed,
     Wrote,
 )
+from compat.loader.jvm.patience import MOST_TIMES
 from compat.loader.process import MAX_RESULT
 
 DEFAULT_TIMEOUT = 60.0
@@ -78,7 +79,7 @@ class JvmOutcome(msgspec.Struct, frozen=True, kw_only=True):
     ``timed_out`` says that it did not end in time; ``stuck`` are the lines that it was in then, ``waits`` is the call that it
     waited for. ``restored`` are the answers to restores, in order; there are fewer than requests if a restore took too long or
     ended the JVM. ``said`` is the end of its error output; ``missed`` are the missing environment variables that it asked for,
-    with the lines. ``absent`` and ``former`` are those of :class:`compat.loader.jvm.messages.Ended`.
+    with the lines. ``absent``, ``former`` and ``endless`` are those of :class:`compat.loader.jvm.messages.Ended`.
     """
 
     jobs: tuple[Job, ...]
@@ -91,6 +92,7 @@ class JvmOutcome(msgspec.Struct, frozen=True, kw_only=True):
     missed: dict[str, JavaFrame] = {}
     absent: tuple[str, ...] = ()
     former: tuple[str, ...] = ()
+    endless: str = ""
 
 
 @dataclass(slots=True, eq=False)
@@ -254,7 +256,7 @@ class JvmProcess:
             self._interpreter.process.stdin.close()
 
     def _tell(self, command: Command, building: Building) -> None:
-        seconds = self.setup.options.timeout + _MARGIN
+        seconds = MOST_TIMES * self.setup.options.timeout + _MARGIN  # the child ends it before, unless it hangs
         if isinstance(command, Restore) and command.limit is not None:
             seconds += command.limit.seconds
         elif isinstance(command, WriteKeyed):
@@ -283,6 +285,7 @@ class JvmProcess:
                 missed=ended.missed,
                 absent=ended.absent,
                 former=ended.former,
+                endless=ended.endless,
             )
         if not begun:
             return None

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
 import zipfile
 from collections.abc import Iterator, Sequence
+from glob import escape, glob
 from itertools import pairwise
 
 import jpype
 import msgspec
 
-from compat.loader.failure import CLASSPATH, CONNECTOR, RUNTIME_PROPERTIES
+from compat.loader.advice import given_properties
+from compat.loader.failure import CLASSPATH, CONNECTOR
+from compat.loader.flink_version import built_in
 from compat.loader.jvm import connector_jars
 from compat.loader.jvm.bridge import (
     FLINK,
@@ -33,7 +37,9 @@ from compat.loader.jvm.messages import Crash, JarProgram, JavaFrame, Program, Py
 from compat.loader.jvm.runtime_properties import RUNTIME
 from compat.loader.jvm.usercode import classes_of
 from compat.loader.jvm.variables import Variables
+from compat.loader.mistakes import OUTSIDE
 from compat.loader.request import Lack, Lacking
+from compat.loader.shown import typed
 
 _WRAPPERS = (
     "org.apache.flink.client.program.ProgramInvocationException",
@@ -133,7 +139,7 @@ def crash_of(error: Java, program: Program | None, version: str, variables: Vari
         said = str(one.getMessage())
         if lacking := connector_jars.NO_FACTORY.search(said):
             name, factory = lacking.groups()
-            message = f"No {factory.rpartition('.')[2]} for {name!r} is on the class path."
+            message = f"No {(factory or 'format factory').rpartition('.')[2]} for {name!r} is on the class path."
             hint, option = connector_jars.advice_on_factory(name)
             return msgspec.structs.replace(found, message=message, hint=hint, option=option)
         if kind == "java.lang.UnsupportedClassVersionError":
@@ -141,7 +147,8 @@ def crash_of(error: Java, program: Program | None, version: str, variables: Vari
         if kind in ("java.lang.NoClassDefFoundError", "java.lang.ClassNotFoundException"):
             return _without_class(found, kind, said.replace("/", "."), program, version)
         if kind == "java.lang.NoSuchMethodError":
-            hint = f"The program was compiled for another version of a library; this is Flink {version}."
+            compiled = "A jar that it adds" if isinstance(program, PyFlinkProgram) else "The program"
+            hint = f"{compiled} was compiled for another version of a library; this is Flink {version}."
             return Crash(type=kind, message=said, frames=found.frames, hint=hint)
         if (plugins := _NO_FILE_SYSTEM.search(said)) and (told := connector_jars.advice_on_file_system(plugins[1])):
             message = f"{found.message.partition(' The scheme is directly')[0]}"
@@ -159,8 +166,8 @@ def crash_of(error: Java, program: Program | None, version: str, variables: Vari
 def _without_class(found: Crash, kind: str, name: str, program: Program | None, version: str) -> Crash:
     """The crash of a program whose class path lacks a class."""
     message = f"The class {name} is missing."
-    if name == RUNTIME:
-        return _without_properties(msgspec.structs.replace(found, message=message))
+    if name == RUNTIME and isinstance(program, JarProgram):
+        return _without_properties(msgspec.structs.replace(found, message=message), program.path)
     if isinstance(program, JarProgram) and name == program.main_class:
         return Crash(type=kind, message=message, without_main=True)
     option: str | None
@@ -202,17 +209,29 @@ def _of_platform(error: Java, found: Crash, program: JarProgram) -> Crash | None
     if program.before:
         hint = "Check whether the file of --runtime-properties has every group and key that the job asks for."
         return msgspec.structs.replace(found, hint=hint)
-    return _without_properties(found)
+    return _without_properties(found, program.path)
 
 
-def _without_properties(found: Crash) -> Crash:
-    """The crash of a job that asks for the service's properties and has none."""
+def _without_properties(found: Crash, path: str) -> Crash:
+    """The crash of a job that asks for the service's properties and has none; its project may have some, for a laptop."""
     said = "The job reads properties that AWS's Managed Service for Apache Flink gives, and has none here."
     hint = (
         "Give them with --runtime-properties FILE, a list of groups as the service has it: "
         '[{"PropertyGroupId": "NAME", "PropertyMap": {"KEY": "VALUE"}}].'
     )
-    return msgspec.structs.replace(found, message=f"{found.message} {said}", hint=hint, option=RUNTIME_PROPERTIES)
+    file = _properties_of_project(path)
+    hint = hint if file is None else f"{file} has some for runs elsewhere.\n{hint}"
+    return msgspec.structs.replace(found, message=f"{found.message} {said}", hint=hint, option=given_properties(file))
+
+
+def _properties_of_project(path: str) -> str | None:
+    """The file of properties that the project of a jar keeps for runs without the service, as it is typed; None for none."""
+    for folder in built_in(path):
+        for places in ("", os.path.join("src", "main", "resources")):
+            found = sorted(glob(os.path.join(escape(os.path.join(folder, places)), "*application*properties*.json")))
+            if found:
+                return typed(found[0])
+    return None
 
 
 def _of_own(error: Java, found: Crash, program: JarProgram, misses: bool) -> Crash:
@@ -323,11 +342,7 @@ def _outside(error: Java, found: Crash, program: Program | None) -> Crash | None
             message = (
                 f"The program asks an external system while it builds its job{call} at {own[0]}: {described(error)}"
             )
-            hint = (
-                "Make that reachable from here, give its answer with --args, or ask for it in open() of a "
-                "function instead of while building the job."
-            )
-            return msgspec.structs.replace(found, message=message, frames=tuple(own), hint=hint)
+            return msgspec.structs.replace(found, message=message, frames=tuple(own), hint=OUTSIDE)
     return None
 
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
+from tempfile import gettempdir
 
 import jpype
 
@@ -35,6 +37,8 @@ _COMMITTERS = f"{_SINKS}CommitterOperatorFactory"
 _GLOBAL_COMMITTER = f"{_SINKS}GlobalCommitterOperator"
 _WITH_WRITER_STATE = (f"{_API}SupportsWriterState", f"{_API}StatefulSink")
 """What a sink whose writer keeps state implements: since Flink 1.19, and before."""
+FILE_WRITER = "connector.file.table.stream.AbstractStreamingWriter"
+"""The operators that write the files of a table."""
 _WRITERS = (
     f"{_API}SinkWriter",
     f"{_API}StatefulSinkWriter",
@@ -70,6 +74,8 @@ def is_sink(factory: Java) -> bool:
 
 def is_told_by_code(operator: Java) -> bool:
     """Whether all code that opening an operator runs, besides Flink's own, is the program's, which can be read."""
+    if is_a(operator, FILE_WRITER):
+        return True
     name = class_name(operator) or ""
     if classes_of(operator.getClass().getClassLoader()).here(name.replace(".", "/")):
         above = operator.getClass().getSuperclass()
@@ -103,6 +109,13 @@ def replace_writer(operator: Java) -> None:
         kinds = (_declared(handler, "sink"), *(one for one in _WITH_WRITER_STATE if is_a(sink, one)))
         writer = _object(tuple(filter(exists, _WRITERS)), _Instead(None, None))
         set_member(handler, "sink", _object(kinds, _Instead(sink, writer)))
+
+
+def replace_place(operator: Java) -> None:
+    """Have an operator that writes the files of a table write to this machine: it asks for its file system at once."""
+    if is_a(operator, FILE_WRITER):
+        path = flink("core.fs.Path")(Path(gettempdir(), "compat-nothing-is-written-here").as_uri())
+        set_member(member(operator, "bucketsBuilder"), "basePath", path)
 
 
 @contextmanager

@@ -10,7 +10,7 @@ from compat.check.context import CheckOptions
 from compat.check.decision import check
 from compat.check.findings import Fate, Finding, Level, Verdict
 from compat.plan.facts import Snapshot
-from compat.state.model.connectors import DeliveryGuarantee, KafkaSink
+from compat.state.model.connectors import DeliveryGuarantee, KafkaOffsets, KafkaSink, KafkaSource, OffsetRule
 from tests.compat.builders import operator, program
 
 IGNORING = {"execution.state-recovery.ignore-unclaimed-state": True}
@@ -57,6 +57,14 @@ def test_an_operator_that_moved_loses_its_state_without_a_word() -> None:
     (finding,) = told("CMP102", program("v1.py", GONE), moved)
     assert finding.level is Level.ERROR
     assert "starts without its state" in finding.consequence
+
+
+def test_a_source_that_moved_tells_which_records_are_skipped() -> None:
+    latest = KafkaSource(starting=KafkaOffsets(rule=OffsetRule.LATEST))
+    old = program("v1.py", operator("orders", uid="orders", kind="source", connector=latest))
+    new = program("v2.py", operator("orders", uid="others", kind="source", connector=latest))
+    (finding,) = told("CMP102", old, new, CheckOptions(allow_non_restored=True))
+    assert finding.consequence.endswith("the records that came since the savepoint are skipped.")
 
 
 @pytest.mark.parametrize(

@@ -42,6 +42,11 @@ def test_what_to_do_about_states_that_are_not_known(language: str, description: 
             "--connector hadoop",
             "--connector hadoop",
         ),
+        (
+            "UnsupportedFileSystemSchemeException: Hadoop is not in the classpath/dependencies.",
+            "--connector hadoop",
+            "--connector hadoop",
+        ),
         ("open() failed: java.lang.ClassNotFoundException: com.mysql.cj.jdbc.Driver", "the database's driver", True),
         ("open() failed: java.sql.SQLException: No suitable driver found for jdbc:x", "the database's driver", True),
         ("open() failed: java.net.ConnectException: Connection refused", "before it connects", False),

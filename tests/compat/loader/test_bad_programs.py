@@ -117,7 +117,15 @@ assert client.get_accumulators().result() == {}
 def test_a_loop_until_the_job_is_finished_is_told_of(tmp_path):
     waiting = 'import time\nwhile client.get_job_status().result().name != "FINISHED":\n    time.sleep(0.1)\n'
     (tmp_path / "job.py").write_text(GOOD + WITH_CLIENT + waiting, encoding="utf-8")
-    result = run("plan", str(tmp_path / "job.py"), "--timeout", "3")
+    result = run("plan", str(tmp_path / "job.py"), "--timeout", "10")
+    assert result.exit_code == 0, result.output
+    assert "until its job ends; what comes behind that is not judged." in " ".join(result.output.split())
+
+
+def test_a_loop_until_the_job_is_finished_before_the_next_one_is_told_of(tmp_path):
+    waiting = 'import time\nwhile client.get_job_status().result().name != "FINISHED":\n    time.sleep(0.1)\n'
+    (tmp_path / "job.py").write_text(f"{GOOD}{WITH_CLIENT}{waiting}env.execute('next')\n", encoding="utf-8")
+    result = run("plan", str(tmp_path / "job.py"), "--timeout", "5")
     assert result.exit_code == 2
     assert "a planned job stays CREATED" in " ".join(result.output.split())
 

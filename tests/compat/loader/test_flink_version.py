@@ -8,8 +8,8 @@ import pytest
 
 from compat.check.findings import Report, Verdict
 from compat.comparison import Comparison, compare
-from compat.loader.flink_version import pin_of
-from compat.loader.inputs import LoadOptions, opened
+from compat.loader.flink_version import pin_of, release_of
+from compat.loader.inputs import InputError, LoadOptions, opened
 from compat.loader.inputs import load as load_plans
 from compat.plan.writing import dump
 
@@ -71,6 +71,23 @@ def test_a_pin(tmp_path: Path, file: str, text: str, named: str, flink: str) -> 
 def test_no_pin(tmp_path: Path, file: str, text: str) -> None:
     (tmp_path / file).write_text(text, encoding="utf-8")
     assert pin_of(str(tmp_path / "job.py")) is None
+
+
+def test_a_pin_in_a_folder_below_the_root(tmp_path: Path) -> None:
+    (tmp_path / ".git").mkdir()
+    for folder in ("docker", "jobs", "web"):
+        (tmp_path / folder).mkdir()
+    job = str(tmp_path / "jobs" / "job.py")
+    (tmp_path / "docker" / "requirements.txt").write_text("apache-flink==1.18.1\n", encoding="utf-8")
+    pin = pin_of(job)
+    assert pin is not None
+    assert str(pin) == "docker/requirements.txt names Flink 1.18"
+    (tmp_path / "web" / "Dockerfile").write_text("FROM flink:2.1\n", encoding="utf-8")
+    assert pin_of(job) is None
+    (tmp_path / "requirements.txt").write_text("apache-flink==1.20.0\n", encoding="utf-8")
+    pin = pin_of(job)
+    assert pin is not None
+    assert pin.file == "requirements.txt"
 
 
 def test_the_jars_that_a_program_names_pin_its_version_before_its_project_does(tmp_path: Path) -> None:
@@ -204,3 +221,37 @@ def test_a_version_that_nobody_named_is_no_change_of_it(tmp_path: Path) -> None:
     assert "CMP604" not in {one.rule for one in report_on(guessed, program, flink="1.20").findings}
     named = kept(program, tmp_path, flink="2.3")
     assert "CMP604" in {one.rule for one in report_on(named, program, flink="1.20").findings}
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "release"),
+    [
+        ("pom.xml", "<properties><flink.version>1.20.1</flink.version></properties>", "1.20.1"),
+        ("gradle.properties", "flinkVersion=1.19.2\n", "1.19.2"),
+        ("build.gradle", "ext { flinkVersion = '1.18.1' }", "1.18.1"),
+        ("build.gradle.kts", 'val flink_version = "2.0.0"', "2.0.0"),
+        ("build.sbt", 'val flinkVersion = "1.17.2"', "1.17.2"),
+        ("build.sbt", 'val flinkVersion := "1.17"', None),
+    ],
+)
+def test_the_release_that_a_build_names(tmp_path: Path, file: str, text: str, release: str | None) -> None:
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "target").mkdir()
+    (tmp_path / file).write_text(text, encoding="utf-8")
+    assert release_of(str(tmp_path / "target" / "job.jar")) == (None if release is None else (release, file))
+
+
+@pytest.mark.parametrize(("named", "option"), [("1.20.1", "1.20.1"), ("1.16.0", "2.3.0")])
+def test_a_jar_without_flink_is_advised_the_release_that_it_was_built_with(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, named: str, option: str
+) -> None:
+    monkeypatch.delenv("FLINK_HOME", raising=False)
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "pom.xml").write_text(f"<flink.version>{named}</flink.version>", encoding="utf-8")
+    job = tmp_path / "job.sql"
+    job.write_text("SELECT 1;", encoding="utf-8")
+    with pytest.raises(InputError) as raised, opened(str(job)) as given:
+        load_plans(given, LoadOptions())
+    assert raised.value.failure.option == f"--flink-version {option}"
+    assert raised.value.failure.hint is not None
+    assert f"--flink-version {option}, which downloads them" in raised.value.failure.hint

@@ -194,6 +194,23 @@ def test_pyflinks_own_failure_says_the_version_and_how_to_get_it() -> None:
             "type object 'Types' has no attribute 'Time'",
             "PyFlink 1.20 has it in another place: from pyflink.common.time import Time.",
         ),
+        (
+            "'TableEnvironment' object has no attribute 'executeSql'",
+            "PyFlink writes names of Java with underscores: execute_sql.",
+        ),
+        ("'TableEnvironment' object has no attribute 'shop'", None),
+        (
+            "type object 'KafkaSource' has no attribute 'Earliest'",
+            "No version of PyFlink has KafkaSource.Earliest.",
+        ),
+        (
+            "No module named 'pyflink.ml'",
+            "The package apache-flink-ml has it, whose releases are for PyFlink up to 1.17.",
+        ),
+        (
+            "cannot import name 'col' from 'pyflink.table'",
+            "PyFlink has it in another place: from pyflink.table.expressions import col.",
+        ),
         ("'Mine' object has no attribute 'keyby'", None),
         ("'NoneType' object has no attribute 'key_by'", None),
     ],
@@ -210,9 +227,12 @@ def test_a_version_that_lacks_another_name_of_the_program_is_no_advice() -> None
         name="job.py",
         option="--connector kafka",
     )
-    told = of_another_version(failure, "2.3.0", b"t = EnvironmentSettings.new_instance()\nt.use_blink_planner()\n")
-    assert told.hint == "line 2: use_blink_planner() ended with Flink 1.15: remove the call, there is only one planner."
-    assert (told.flink, told.option) == (None, None)
+    told = of_another_version(failure, "2.3.0", b"from pyflink.table.descriptors import Kafka\nKafka()\n")
+    assert told.hint is not None
+    assert told.hint.startswith("line 1: Kafka ended with Flink 1.14: write CREATE TABLE")
+    assert (told.flink, told.option, told.command) == (None, None, None)
+    passed = of_another_version(failure, "2.3.0", b"t = EnvironmentSettings.new_instance()\nt.use_blink_planner()\n")
+    assert (passed.flink, passed.command) == ("1.20", "compat setup pyflink 1.20")
     still_there = of_another_version(failure, "2.3.0", b"t_env.register_function('f', f)\nt_env.scan('t')\n")
     assert still_there.flink == "1.20"
 

@@ -78,7 +78,7 @@ def test_what_only_pyflink_itself_has_is_told_from_a_program_that_fails(
         (
             "import sys\nfrom pyflink.table import EnvironmentSettings\nEnvironmentSettings.new_instance()",
             3,
-            "EnvironmentSettings.new_instance, which building the job uses: it is a part of the Table API",
+            "EnvironmentSettings.new_instance, which building the job uses: it is part of the Table API",
         ),
         (
             "from pyflink.table import *",
@@ -88,7 +88,7 @@ def test_what_only_pyflink_itself_has_is_told_from_a_program_that_fails(
         (
             "def job():\n    from pyflink.java_gateway import get_gateway\n\njob()",
             2,
-            "pyflink.java_gateway is an inner",
+            "pyflink.java_gateway is an internal",
         ),
         ("from pyflink.datastream.utils import convert_to_python_obj", 1, "utils.convert_to_python_obj is an inner"),
     ],
@@ -164,3 +164,15 @@ def test_the_version_is_that_of_the_program_s_flink(tmp_path: Path) -> None:
     assert isinstance(loaded, Loaded)
     assert loaded.crash is not None
     assert loaded.crash.message == "('1.20.0', '1.20.0')"
+
+
+def test_programs_may_tell_where_pyflink_is(tmp_path: Path) -> None:
+    path = tmp_path / "job.py"
+    path.write_text(
+        "import os\nimport pyflink\nprint(os.path.dirname(os.path.abspath(pyflink.__file__)))\npyflink.nothing"
+    )
+    loaded = load_one(Request(path=str(path), shown="job.py"))
+    assert isinstance(loaded, Loaded)
+    assert loaded.crash is not None
+    assert loaded.crash.frames[-1].line == 4
+    assert loaded.crash.said.endswith("site-packages/pyflink")

@@ -60,8 +60,19 @@ def test_a_program_that_fails_without_it_is_told_how_to_give_it(program: Path, b
     result = CliRunner().invoke(main, ["check", str(program), str(program)])
     assert result.exit_code == 2
     told = " ".join(result.output.split())
-    assert "give it with --runtime-properties FILE" in told
-    assert (str(file) in told) is beside
+    assert f"--runtime-properties gives it {file if beside else 'a file'} instead" in told
+    given = str(file) if beside else '"$FILE"'
+    assert f"Next: compat check {program} {program} --runtime-properties {given}" in told
+
+
+def test_the_file_is_more_likely_than_a_variable_that_nothing_names(program: Path) -> None:
+    asks = PROGRAM.replace("def main():", "def main():\n    local = os.environ.get('IS_LOCAL')")
+    program.write_text(asks)
+    result = CliRunner().invoke(main, ["check", str(program), str(program)])
+    assert '--runtime-properties "$FILE"' in result.output
+    program.write_text(asks.replace("(group,) = properties()", "raise RuntimeError('IS_LOCAL is None')"))
+    result = CliRunner().invoke(main, ["check", str(program), str(program)])
+    assert '--env IS_LOCAL="$IS_LOCAL"' in result.output
 
 
 def test_a_program_that_fails_for_another_reason_is_told_that(program: Path) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from compat.loader.failure import Failure, Side, Undecidable
 from compat.loader.request import Lack, Lacking
-from compat.loader.told_by_project import Call, call_of, file_with, with_project
+from compat.loader.told_by_project import Call, call_of, file_with, requirement_for, with_project
 
 ARGUMENTS = Lack(what=Lacking.ARGUMENTS)
 
@@ -87,3 +87,41 @@ def test_a_file_with_all_variables(job: str, tmp_path: Path, monkeypatch: pytest
     assert with_project(failure, Lack(what=Lacking.VARIABLE, name="A"), (), job).hint == ".env.example has A.\nGive it."
     assert file_with(["D"], job) is None
     assert with_project(failure, None, ("D",), job) == failure
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "module", "package"),
+    [
+        ("requirements.txt", "requests\nvaderSentiment==3.3.2\n", "vaderSentiment.vaderSentiment", "vaderSentiment"),
+        ("requirements.txt", "google-generativeai\n", "google.generativeai", "google-generativeai"),
+        (
+            "pyproject.toml",
+            'dependencies = ["a>=1", "aws-clients-lib>=0.10"]',
+            "aws_clients_lib.secrets",
+            "aws-clients-lib",
+        ),
+        ("pyproject.toml", '[tool.poetry.dependencies]\ngensim = "^4"\n', "gensim", "gensim"),
+        ("Dockerfile", "RUN pip install --no-cache \\\n    gensim==4.0 \\\n", "gensim", "gensim"),
+        ("requirements.txt", "# gensim is not used\ngensim-data\n", "gensim", None),
+        ("pyproject.toml", 'description = "gensim in streams"', "gensim", None),
+        ("requirements.txt", "PyFlink\n", "pyflink.connector", None),
+    ],
+)
+def test_what_the_project_asks_for_provides_a_module(
+    tmp_path: Path, file: str, text: str, module: str, package: str | None
+) -> None:
+    (tmp_path / ".git").mkdir()
+    (tmp_path / file).write_text(text, encoding="utf-8")
+    found = requirement_for(module, str(tmp_path / "job.py"))
+    assert (None if found is None else found.package) == package
+
+
+def test_a_module_that_is_lacking_is_installed_as_the_project_asks_for_it(tmp_path: Path) -> None:
+    (tmp_path / "requirements.txt").write_text("vaderSentiment==3.3.2\n", encoding="utf-8")
+    failure = Failure(rule=Undecidable.PROGRAM_FAILED, message="No.", name="job.py", hint="Install it.")
+    lack = Lack(what=Lacking.MODULE, name="vaderSentiment")
+    told = with_project(failure, lack, (), str(tmp_path / "job.py"))
+    assert told.command is not None
+    assert told.command.endswith("install vaderSentiment")
+    assert told.hint is not None
+    assert told.hint.endswith("requirements.txt asks for vaderSentiment.")

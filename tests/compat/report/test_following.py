@@ -203,6 +203,10 @@ def test_an_edit_comes_before_a_savepoint_that_is_moved() -> None:
         (('--old-args "$ARGUMENTS"', None), 'compat check a.py b.py --old-args "$ARGUMENTS"'),
         (('--old-env A="$A"', '--env B="$B"'), 'compat check a.py b.py --old-env A="$A" --env B="$B"'),
         (("--timeout 120", "--timeout 120"), "compat check a.py b.py --timeout 120"),
+        (
+            ('--old-env A="$A" --old-env B="$B"', '--env A="$A" --env B="$B"'),
+            'compat check a.py b.py --env A="$A" --env B="$B"',
+        ),
     ],
 )
 def test_a_check_that_lacked_something_is_made_with_it(failures, expected) -> None:
@@ -211,6 +215,13 @@ def test_a_check_that_lacked_something_is_made_with_it(failures, expected) -> No
     )
     context = ReportContext(sources={}, typed=Typed(check="compat check a.py b.py"))
     assert next_step_undecided(Undecided(failures=told, old="a.py", new="b.py"), context) == f"Next: {expected}"
+
+
+def test_more_time_takes_the_place_of_the_time_that_was_not_enough() -> None:
+    told = Failure(rule=Undecidable.PROGRAM_TIMEOUT, message="No.", name="a.py", option="--timeout 16")
+    context = ReportContext(sources={}, typed=Typed(check="compat check a.py b.py --timeout 4.0 --verbose"))
+    outcome = Undecided(failures=(told,), old="a.py", new="b.py")
+    assert next_step_undecided(outcome, context) == "Next: compat check a.py b.py --verbose --timeout 16"
 
 
 def test_a_command_that_makes_what_is_lacking_comes_first() -> None:
@@ -228,6 +239,7 @@ def test_a_command_that_makes_what_is_lacking_comes_first() -> None:
         ({"command": "pip install redis", "option": "--connector kafka"}, "Run: pip install redis"),
         ({"option": '--env TOPIC="$TOPIC"'}, None),
         ({"hint": "Repair the program."}, None),
+        ({"option": "'a b.py'"}, None),  # what was typed already leaves a rule to read, which mends nothing
     ],
 )
 def test_what_mends_a_failure_is_a_command_that_works_when_it_is_pasted(given, expected) -> None:

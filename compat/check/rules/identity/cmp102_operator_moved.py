@@ -12,6 +12,7 @@ from compat.check.explain import common_cause, why_moved
 from compat.check.findings import Fate, Finding, Fix, Level
 from compat.check.pinning import PART_OF_SINK, tie
 from compat.check.rule import Rule
+from compat.check.starting_empty import is_source, without_state
 from compat.state.model.operators import Operator
 
 
@@ -33,6 +34,7 @@ def _finding(old: Operator, new: Operator, check: Check) -> Finding:
         consequence = "The empty timer queues of the operator are left behind, as -n allows; nothing is lost."
     else:
         consequence = f"{new.label} starts without its state{amounts.of(*old.states or ())}, as -n allows."
+        consequence += f" {without_state(new)}" if is_source(new) else ""
     guessed = old.id in check.mapping.guessed
     fixes = (*tie(old, new, check), *_old_uid(old, new))
     return check.finding(

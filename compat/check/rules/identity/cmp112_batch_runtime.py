@@ -23,7 +23,7 @@ def _find(check: Check) -> Iterator[Finding]:
             silent=True,
             subject="NEW",
         )
-    if check.old.batch:
+    elif check.old.batch:
         yield check.finding(
             RULE,
             "OLD runs in batch mode, in which Flink takes no savepoint",
@@ -34,7 +34,7 @@ def _find(check: Check) -> Iterator[Finding]:
         )
 
 
-_BEFORE = " So does OLD: its state was lost before this change already."
+_BEFORE = " OLD does so too, and Flink takes no savepoint of it: its state was lost before this change already."
 
 
 def _reason(mode: object) -> str:

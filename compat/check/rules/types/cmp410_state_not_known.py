@@ -25,7 +25,7 @@ def _find(check: Check) -> Iterator[Finding]:
                     RULE,
                     f"the states of {operator.label} in {program.name} are not known",
                     consequence="The operator gets its state; it is unknown whether it can read it.",
-                    reason=f"{operator.states_unknown or 'They were not recorded'}.",
+                    reason=f"{(operator.states_unknown or 'They were not recorded').rstrip('.')}.",
                     old=pair.old,
                     new=pair.new,
                     fixes=(_advice(operator, in_python=program.language == "python"),),
@@ -95,6 +95,11 @@ _BY_CAUSE: tuple[tuple[str, str, str | None], ...] = (
         r"org[./]apache[./](hadoop)[./]",
         FETCHED,
         CONNECTOR,
+    ),
+    (
+        r"Hadoop is not in the classpath",
+        FETCHED.format("hadoop"),
+        CONNECTOR.format("hadoop"),
     ),
     (
         rf"No suitable driver|{_MISSING}[\w./$]*Driver\b",

@@ -11,6 +11,7 @@ from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
+from compat.compiler.versions import standing_for
 from compat.loader.inputs import Input, LoadOptions
 from compat.loader.jvm.distribution import parsed
 from compat.loader.jvm.errors import JvmError
@@ -24,9 +25,9 @@ _ACTIVE = ("VIRTUAL_ENV", "CONDA_PREFIX")
 
 def choose(given: Input, load: LoadOptions) -> tuple[PyFlink, str]:
     """The PyFlink for a program, and a note on the choice. Raises JvmError if there is none."""
-    if named(load.jars.pyflink) is not None:
-        return find_pyflink(load.jars.pyflink), ""
     prepared = fitting(made(), load.flink, load.flink_assumed)
+    if (python := named(load.jars.pyflink)) is not None and not (prepared and _fits_better(prepared[0], python, load)):
+        return find_pyflink(load.jars.pyflink), ""
     if prepared and not _is_own_better(prepared[0], load.flink):
         chosen = prepared[0]
         return find_pyflink(str(chosen.folder)), f"Built by PyFlink {chosen.version}, in the environment of {COMMAND}."
@@ -34,6 +35,32 @@ def choose(given: Input, load: LoadOptions) -> tuple[PyFlink, str]:
         return find_pyflink(), ""
     except JvmError as error:
         raise JvmError(str(error), *_advice(given, load)) from error
+
+
+def may_be_of(flink: str, load: LoadOptions) -> bool:
+    """Whether another PyFlink can build a program, of a version that it turned out to need: none was named for it, and one
+    is there if COMPAT_PYFLINK names one for all programs.
+    """
+    prepared = any(parsed(one.version) == parsed(flink) for one in made())
+    return not load.jars.pyflink and (prepared or named(None) is None)
+
+
+def unlike_pin(load: LoadOptions, version: str) -> tuple[str, str] | None:
+    """What tells that a project pins another version than the PyFlink that builds its program, and the command that makes
+    one of its version; None if it does not.
+    """
+    if not load.flink_pin or standing_for(version) == load.flink:
+        return None
+    return f"{load.flink_pin}, and PyFlink {version} builds the program.", f"{COMMAND} {load.flink}"
+
+
+def _fits_better(prepared: Environment, python: str, load: LoadOptions) -> bool:
+    """Whether a prepared environment is of the version that is wanted, and the one that COMPAT_PYFLINK names is not."""
+    if load.jars.pyflink or load.flink_assumed or parsed(prepared.version) != parsed(load.flink):
+        return False
+    folder = Path(python) if os.path.isdir(python) else Path(python).absolute().parents[1]
+    there = pyflink_in(folder)
+    return there is not None and standing_for(there.version) != load.flink
 
 
 def _is_own_better(prepared: Environment, flink: str) -> bool:

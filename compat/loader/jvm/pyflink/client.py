@@ -17,14 +17,31 @@ import importlib
 import importlib.util
 import json
 import os
+import re
 import signal
 import types
 import typing
 
-STATEMENTS, PIPELINE, SQL, FUNCTIONS, FAILURE, CAUGHT, ABSENT, MISSED, FORMER = (
+STATEMENTS, PIPELINE, SQL, FUNCTIONS, FAILURE, CAUGHT, ABSENT, MISSED, FORMER, ENDLESS = (
     "compat." + name
-    for name in ("statements", "pipeline", "sql", "functions", "failure", "caught", "absent", "missed", "former")
+    for name in (
+        "statements",
+        "pipeline",
+        "sql",
+        "functions",
+        "failure",
+        "caught",
+        "absent",
+        "missed",
+        "former",
+        "endless",
+    )
 )
+_SUBMITS = re.compile(
+    r"c\n\w+\n(?:(?:execute|executeAsync|executeInsert)\n|executeSql\ns(?:\\n|\s)*(?:INSERT|EXECUTE|BEGIN|WITH)\b)",
+    re.IGNORECASE,
+)
+"""The calls of Java, as Py4J writes them, that submit a job."""
 _PLANNERS = ("use_blink_planner", "use_any_planner")
 """Calls of PyFlink before 1.15 that choose the planner which is the only one since: they change nothing."""
 WHERE_SIZE = 8192
@@ -288,20 +305,22 @@ def _run(places: dict[str, typing.Any], arguments: list[str]) -> None:
     exec(code, main.__dict__)
 
 
-def _watch_calls(where: Where, statements: Statements, caught: Caught) -> None:
-    """Tell the line of the program before each call of Java."""
+def _watch_calls(where: Where, statements: Statements, caught: Caught) -> list[int]:
+    """Tell the line of the program before each call of Java; the one item of what it gives counts those that submit a job."""
     from py4j.java_gateway import GatewayClient
 
-    send = GatewayClient.send_command
+    send, submitted = GatewayClient.send_command, [0]
 
     @functools.wraps(send)
     def watched(self: typing.Any, command: str, *given: typing.Any, **named: typing.Any) -> typing.Any:
         where.tell(sys._getframe(1))
         caught.call(command)
         statements.watch()
+        submitted[0] += _SUBMITS.match(command) is not None
         return send(self, command, *given, **named)
 
     GatewayClient.send_command = watched
+    return submitted
 
 
 class Caught:
@@ -382,10 +401,13 @@ def main() -> None:
     signal.signal(signal.SIGUSR1, lambda _, frame: where.tell(frame))
     _own_ids()
     gateway = get_gateway()
+    _module("alike").write_alike()
     absent = _module("absent").Finder(where, _module(os.path.join(os.pardir, os.pardir, "env_file")))
     gateway.entry_point.put(FUNCTIONS, Functions(where, absent))
     statements, caught = Statements(where), Caught(where)
-    _watch_calls(where, statements, caught)
+    calls = _watch_calls(where, statements, caught)
+    endless = _module(os.path.join(os.pardir, os.pardir, "endless"))
+    waited = endless.end_behind_jobs(lambda: calls[0], lambda file: not where.is_foreign(file))
     _watch_answers(caught)
     missed = _watch_environment(where)
     if not places["strict"]:
@@ -393,6 +415,8 @@ def main() -> None:
     failure: dict[str, typing.Any] | None = None
     try:
         _run(places, arguments)
+    except endless.Endless:
+        pass  # the program is judged by the jobs before
     except SystemExit as error:
         if error.code not in (None, 0):
             failure = _failure(error, where)
@@ -405,6 +429,7 @@ def main() -> None:
         failure = _failure(absent.refused, where)
     if failure is None and caught.exception is not None:
         gateway.entry_point.put(CAUGHT, caught.exception)
+    gateway.entry_point.put(ENDLESS, json.dumps(waited))
     gateway.entry_point.put(FORMER, json.dumps(list(statements.former)))
     gateway.entry_point.put(ABSENT, json.dumps(list(absent.names)))
     gateway.entry_point.put(MISSED, json.dumps(missed))

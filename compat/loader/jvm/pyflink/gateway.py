@@ -25,8 +25,8 @@ import jpype
 import msgspec
 
 from compat.loader import runtime_file
-from compat.loader.advice import install, provided
-from compat.loader.failure import CLASSPATH, RUNTIME_PROPERTIES
+from compat.loader.advice import CAUGHT, given_properties, install, installing, provided
+from compat.loader.failure import CLASSPATH
 from compat.loader.jvm import connector_jars
 from compat.loader.jvm.bridge import Java, described, flink, java, member, operator_of, text_or_none
 from compat.loader.jvm.call_sites import first_function
@@ -36,6 +36,7 @@ from compat.loader.jvm.node_numbers import NodeNumbers
 from compat.loader.jvm.program import crash_of
 from compat.loader.jvm.pyflink import client
 from compat.loader.lacking import Ending, lack_of
+from compat.loader.told_by_project import requirement_for
 
 _CLIENT = Path(client.__file__)
 _UTILS = "org.apache.flink.client.python.PythonEnvUtils"
@@ -45,7 +46,6 @@ _WAKE = 0.3
 _NO_CLASS = re.compile(r"Could not found the Java class '([\w.$]+)'|^([\w.$]+) does not exist in the JVM")
 """PyFlink's message for a class that is in no jar."""
 _COMPAT = "Install what provides the module {!r} into the environment that has PyFlink: {}."
-_CAUGHT = "The program catches this exception, and submits no job."
 _JAR = "Put the jar that has {} on the class path with --classpath."
 
 
@@ -85,6 +85,11 @@ class Gateway:
         return self._told(client.FORMER, tuple[str, ...]) or ()
 
     @property
+    def endless(self) -> str:
+        """The line on which the last program waited behind its jobs when it was ended; empty for others."""
+        return "".join(f"{file}:{line}" for file, line in self._told(client.ENDLESS, list[tuple[str, int]]) or ())
+
+    @property
     def missed(self) -> dict[str, JavaFrame]:
         """The environment variables that the last program asked for and did not get, with the lines."""
         return self._told(client.MISSED, dict[str, JavaFrame]) or {}
@@ -97,7 +102,7 @@ class Gateway:
         found = crash_of(thrown, program, self._request.flink)
         here = self.here()
         frames = () if here is None else (here,)
-        hint = "\n".join(filter(None, [found.hint, _CAUGHT]))
+        hint = "\n".join(filter(None, [found.hint, CAUGHT]))
         return msgspec.structs.replace(found, hint=hint, frames=frames)
 
     def _told(self, name: str, kind: type[_Told]) -> _Told | None:
@@ -143,6 +148,11 @@ class Gateway:
         """The line of the program that called Java last."""
         data = os.pread(self._where.fileno(), client.WHERE_SIZE, 0)
         return msgspec.json.decode(data, type=JavaFrame) if data.strip() else None
+
+    @property
+    def client(self) -> int | None:
+        """The id of the process in which the program runs; None before and after it does."""
+        return None if self._process is None else self._process.pid
 
     def stuck(self) -> JavaFrame | None:
         """The line at which the program is."""
@@ -199,13 +209,17 @@ class Gateway:
             return msgspec.structs.replace(found, frames=frames)
         hint = option = command = None
         if failure.module is not None:
-            command = install(failure.module, f"{shlex.quote(program.python)} -m pip")
+            pip = f"{shlex.quote(program.python)} -m pip"
+            command = install(failure.module, pip)
             hint = provided(failure.module) or _COMPAT.format(failure.module, program.python)
+            asked = requirement_for(failure.module, program.path, program.root or None) if command is None else None
+            if asked is not None:
+                command, hint = installing(asked.package, pip), str(asked)
         if (missing := _NO_CLASS.search(failure.message)) is not None:
             name = missing[1] or missing[2]
             hint, option = connector_jars.advice(name) or (_JAR.format(name), CLASSPATH)
         if hint is None and not program.runtime_properties and runtime_file.wants(Path(program.path).read_bytes()):
-            hint, option = runtime_file.hint(program.path), RUNTIME_PROPERTIES
+            hint, option = runtime_file.hint(program.path), given_properties(runtime_file.beside(program.path))
         return Crash(
             type=failure.type,
             message=failure.message,
@@ -264,6 +278,7 @@ def _ending(program: PyFlinkProgram, failure: _Failure) -> Ending:
         value=failure.value,
         modules=failure.modules,
         line="" if last is None else linecache.getline(last.file, last.line).strip(),
+        given=frozenset({*os.environ, *program.environment}),
     )
 
 

@@ -252,3 +252,18 @@ def test_a_script_gets_its_connector(tmp_path):
         plans()
     assert raised.value.failure.option == "--connector kafka"
     assert "No DynamicTableFactory for 'kafka' is on the class path." in raised.value.failure.message
+
+
+@pytest.mark.parametrize(
+    ("said", "name"),
+    [
+        (
+            "Could not find any factory for identifier 'kafka' that implements 'org.apache.flink.DynamicTableFactory'",
+            "kafka",
+        ),
+        ("Could not find any format factory for identifier 'parquet' in the classpath.", "parquet"),
+        ("Could not find any format factory for identifier 'shop' in the classpath.", None),
+    ],
+)
+def test_a_factory_that_is_missing_is_that_of_a_known_connector_or_format(said, name):
+    assert connectors.without_factory(said) == name

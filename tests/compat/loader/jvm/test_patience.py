@@ -6,7 +6,7 @@ import sys
 import threading
 import time
 
-from compat.loader.jvm.patience import Account, Patience, account_of
+from compat.loader.jvm.patience import Account, FairClock, Patience, account_of, kept_from_work
 from tests import needs
 from tests.needs import Need
 
@@ -56,6 +56,26 @@ def test_a_machine_that_stood_still_is_not_its_fault():
 
 
 linux = needs.unless(sys.platform == "linux" and account_of(os.getpid()) is not None, Need.ACCOUNTS)
+
+
+def test_seconds_without_a_processor_do_not_count_for_a_program():
+    now, kept = [100.0], [7.0]
+    clock = FairClock(lambda: kept[0], lambda: now[0])
+    now[0], kept[0] = 130.0, 27.0
+    assert clock.seconds == 10
+    now[0], kept[0] = 140.0, 47.0
+    assert clock.seconds == 10  # at least a quarter counts
+    now[0], kept[0] = 140.0, 0.0  # a process that ended tells nothing more
+    assert clock.seconds == 47
+
+
+@linux
+def test_a_thread_that_sleeps_is_not_kept_from_work():
+    thread = threading.get_native_id()
+    before = kept_from_work(os.getpid(), thread)
+    time.sleep(0.2)
+    assert kept_from_work(os.getpid(), thread) - before < 0.2
+    assert kept_from_work(os.getpid(), 1 << 30) == 0
 
 
 @linux

@@ -15,6 +15,7 @@ from compat.loader.jvm.failures import failed
 from compat.loader.jvm.maven import Artifact, fetch
 from compat.loader.jvm.messages import JarProgram, SqlScript
 from compat.loader.jvm.process import JvmOptions
+from compat.loader.jvm.program import _properties_of_project
 from tests import needs
 from tests.compat.loader.jvm.golden import JAVA
 from tests.compat.loader.jvm.support import build, build_all, flink_of
@@ -353,3 +354,15 @@ def test_whether_a_source_of_the_program_s_own_takes_its_position_is_not_known(f
     assert report.verdict is Verdict.UNKNOWN, report.findings
     assert [one.rule for one in report.findings if one.level is Level.UNKNOWN] == ["CMP418"]
     assert {one.fate for one in report.mapping if one.note == "CMP418"} == {Fate.UNKNOWN}
+
+
+def test_the_properties_that_a_project_keeps_for_a_laptop_are_named(tmp_path, monkeypatch):
+    jar = tmp_path / "target" / "job.jar"
+    jar.parent.mkdir()
+    assert _properties_of_project(str(jar)) is None
+    file = tmp_path / "src" / "main" / "resources" / "flink-application-properties-dev.json"
+    file.parent.mkdir(parents=True)
+    file.touch()
+    assert _properties_of_project(str(jar)) == str(file)
+    monkeypatch.chdir(tmp_path)
+    assert _properties_of_project("target/job.jar") == "src/main/resources/flink-application-properties-dev.json"

@@ -22,10 +22,10 @@ END;
 """
 
 
-def checked(tmp_path, new):
+def checked(tmp_path, new, before=SCRIPT):
     flink_of("2.3.0")
     old = tmp_path / "old.sql"
-    old.write_text(SCRIPT)
+    old.write_text(before)
     (tmp_path / "new.sql").write_text(new)
     (report,) = compat.check(str(old), str(tmp_path / "new.sql"), jars=FlinkJars(version="2.3.0"))
     return report
@@ -35,6 +35,15 @@ def test_files_that_were_begun_are_of_the_same_table(flink, tmp_path):
     report = checked(tmp_path, SCRIPT)
     assert report.verdict is Verdict.COMPATIBLE, report.findings
     assert [row.old.name for row in report.mapping if row.old] == ["StreamingFileWriter"] * 2
+
+
+def test_files_on_a_system_that_is_not_here_need_none(flink, tmp_path):
+    """The writer asks for its file system when it is set up; what it keeps is the same on each."""
+    script = SCRIPT.replace("file:///a", "hdfs://nn:9000/a")
+    report = checked(tmp_path, script, script)
+    assert report.verdict is Verdict.COMPATIBLE, report.findings
+    kept = [one.states for one in report.old.operators if one.name == "StreamingFileWriter"]
+    assert [{state.name for state in one} >= {"bucket-states", "max-part-counter"} for one in kept] == [True, True]
 
 
 @pytest.mark.parametrize(

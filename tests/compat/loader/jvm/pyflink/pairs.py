@@ -81,6 +81,17 @@ orders.window(Tumble.over(lit(10).minutes).on(col("ts")).alias("w")).group_by(co
 ).execute_insert("longs")
 """
 
+INLINE = """\
+@udf(result_type=DataTypes.STRING())
+def short(name):
+    return name[:3]
+
+
+orders.select(short(col("product")).alias("k"), col("amount")).group_by(col("k")).select(
+    col("k"), col("amount").sum
+).execute_insert("longs")
+"""
+
 MIXED = PYTHON.replace("t.to_data_stream(", "t.to_changelog_stream(").replace(
     'select(col("product"), col("amount"))', 'group_by(col("product")).select(col("product"), col("amount").sum)'
 )
@@ -254,6 +265,7 @@ PAIRS = (
     Pair(
         "python_table_function", UDTF, _changed(UDTF, ".split()", ".split(',')"), {"GroupAggregate": KEPT}, "compatible"
     ),
+    Pair("inline_function_moved", INLINE, f"# moved\n\n{INLINE}", {"GroupAggregate": KEPT}, "compatible"),
     Pair(
         "python_aggregate",
         UDAF,

@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from compat.cli import main
-from compat.loader.inputs import Input, InputKind, LoadOptions
+from compat.loader.inputs import FlinkJars, Input, InputKind, LoadOptions
 from compat.loader.jvm.errors import JvmError
 from compat.loader.jvm.pyflink import choosing, environments
 from compat.loader.jvm.pyflink.environments import Environment, fitting, made, make, pyflink_in
@@ -174,6 +174,39 @@ def test_what_was_made_builds_a_program_and_is_said(tmp_path, monkeypatch):
     monkeypatch.setattr(choosing, "version", lambda _: "2.3.1")
     assert choosing.choose(program(tmp_path / "own"), LoadOptions(flink="2.3")) == (None, "")
     assert choosing.choose(program(tmp_path / "other"), LoadOptions(flink="1.20"))[0].endswith("1.20")
+
+
+def test_what_was_made_for_the_pinned_version_builds_a_program_before_the_machines_own(tmp_path, monkeypatch):
+    """COMPAT_PYFLINK stands for all programs of a machine; ``--pyflink`` is for this one."""
+    monkeypatch.setattr(choosing, "find_pyflink", lambda python=None: python)
+    own = environment(tmp_path / "own", "2.3.0")
+    monkeypatch.setenv("COMPAT_PYFLINK", str(own))
+    pinned = LoadOptions(flink="1.20", flink_pin="requirements.txt names Flink 1.17")
+    assert choosing.choose(program(tmp_path / "a"), pinned) == (None, "")
+    make("1.20", stand_in(tmp_path))
+    assert choosing.choose(program(tmp_path / "b"), pinned)[0].endswith("1.20")
+    named = LoadOptions(flink="1.20", jars=FlinkJars(pyflink=str(own)))
+    assert choosing.choose(program(tmp_path / "c"), named) == (str(own), "")
+    assert choosing.choose(program(tmp_path / "d"), LoadOptions(flink="2.3", flink_assumed=True)) == (None, "")
+
+
+def test_another_version_is_tried_where_it_is_there(tmp_path, monkeypatch):
+    assert choosing.may_be_of("1.20", LoadOptions())
+    assert not choosing.may_be_of("1.20", LoadOptions(jars=FlinkJars(pyflink="python3")))
+    monkeypatch.setenv("COMPAT_PYFLINK", str(environment(tmp_path / "own", "2.3.0")))
+    assert not choosing.may_be_of("1.20", LoadOptions())
+    make("1.20", stand_in(tmp_path))
+    assert choosing.may_be_of("1.20", LoadOptions())
+
+
+def test_a_pin_of_another_version_is_told_with_the_command():
+    pinned = LoadOptions(flink="1.20", flink_pin="requirements.txt names Flink 1.17")
+    assert choosing.unlike_pin(pinned, "2.3.0") == (
+        "requirements.txt names Flink 1.17, and PyFlink 2.3.0 builds the program.",
+        "compat setup pyflink 1.20",
+    )
+    assert choosing.unlike_pin(pinned, "1.20.5") is None
+    assert choosing.unlike_pin(LoadOptions(flink="1.20"), "2.3.0") is None
 
 
 def test_pythons_that_have_it_are_said_and_not_run(tmp_path, monkeypatch):

@@ -10,7 +10,7 @@ from compat.loader.jvm.plans import plan_of
 from compat.loader.shown import show_path
 from tests.compat.loader.jvm.pyflink.pairs import KEPT, PAIRS, TABLES
 
-_SAMPLE = ("aggregate_exchanged", "pandas_aggregate", "mixed_state_renamed")
+_SAMPLE = ("inline_function_moved", "aggregate_exchanged", "pandas_aggregate", "mixed_state_renamed")
 
 
 def check(pairs, build, folder):

@@ -95,6 +95,9 @@ PROGRAMS = {
     "env = StreamExecutionEnvironment.get_execution_environment()\n"
     "env.from_collection([1]).map(str).uid('a').disable_chaining().map(str).uid('a').print()\nenv.execute()\n",
     "collects": SELECT,
+    "monitors": TABLES
+    + "import time\ntime.sleep(0)\njob = t.execute_sql('INSERT INTO longs SELECT product, amount FROM orders')\n"
+    + "while True:\n    time.sleep(30)\n    try:\n        job.get_job_client()\n    except Exception:\n        pass\n",
     "imports": "import helper\n" + TABLES + 'helper.insert(orders.select(col("product"), col("amount")), "longs")\n',
 }
 
@@ -169,6 +172,12 @@ def test_a_module_that_only_functions_call_need_not_be_there(outcomes):
 def test_the_one_planner_may_be_chosen(outcomes):
     _, outcome = outcomes["planner"]
     assert (outcome.crash, len(outcome.jobs), outcome.former) == (None, 1, ("use_blink_planner",))
+
+
+def test_a_program_that_watches_its_job_is_judged_by_that(outcomes):
+    path, outcome = outcomes["monitors"]
+    assert (outcome.crash, len(outcome.jobs), outcome.timed_out) == (None, 1, False)
+    assert outcome.endless == f"{path}:{TABLES.count(chr(10)) + 5}"
 
 
 def test_an_exception_that_a_program_catches_is_told(outcomes, pyflink):
