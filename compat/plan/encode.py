@@ -21,6 +21,7 @@ from compat.plan.fed import feeds_of, told_in_python
 from compat.plan.keyed_by import key_selectors_of
 from compat.plan.python_connectors import connector_of
 from compat.plan.states import Discovery, Opening, call, discover
+from compat.state.model.code import UserCode
 from compat.state.model.job import (
     PYTHON_EXECUTION_MODE,
     STATE_BACKEND,
@@ -41,13 +42,14 @@ class Encoding(Struct, frozen=True, kw_only=True):
     """How to make a plan: whether functions may be opened, and how a path of the program is shown.
 
     ``opening`` calls a function's opening method, and may raise its problem. ``discovered`` are the operators' states
-    found so far: no function is opened twice.
+    found so far: no function is opened twice; ``selectors`` are their key selectors.
     """
 
     call_open: bool = True
     show_path: Callable[[str], str] = str
     opening: Opening = call
     discovered: dict[tuple[int, int], tuple[StreamNode, Discovery]] = field(default_factory=dict)
+    selectors: dict[tuple[int, int], tuple[StreamNode, tuple[UserCode | None, ...]]] = field(default_factory=dict)
 
 
 @collection_paused()
@@ -225,7 +227,7 @@ def _operators(compilation: Compilation, encoding: Encoding) -> Iterator[Operato
             more=discovery.more,
             merged=_merged(node, compilation, encoding),
             detail=detail,
-            key_selectors=key_selectors_of(node) if discovery.has_state else (),
+            key_selectors=_keyed_by(node, discovery, encoding),
             connector=None if node.operator is None else connector_of(node.operator.function),
         )
 
@@ -238,6 +240,15 @@ def _discovered(node: StreamNode, encoding: Encoding) -> Discovery:
         known = node, discover(node, opening=encoding.opening if encoding.call_open else None)
         encoding.discovered[key] = known
     return known[1]
+
+
+def _keyed_by(node: StreamNode, discovery: Discovery, encoding: Encoding) -> tuple[UserCode | None, ...]:
+    """The key selectors of an operator that keeps state, found out once."""
+    key = id(node.operator), node.id
+    if key not in encoding.selectors:
+        opening = encoding.opening if encoding.call_open else None
+        encoding.selectors[key] = node, key_selectors_of(node, opening) if discovery.has_state else ()
+    return encoding.selectors[key][1]
 
 
 def _sources(compilation: Compilation) -> Iterator[Source | LegacySource]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 from compat.compiler.streamgraph.graph import StreamNode
@@ -10,23 +11,43 @@ from compat.compiler.transformations.operators import PythonFunction
 from compat.plan import made_up
 from compat.plan.made import digest, values_of
 from compat.plan.reached import Reached
+from compat.plan.states import Opening, call
 from compat.plan.traced import traced
 from compat.state.model.code import Captured, UserCode
 from compat.state.types import TypeInformation
 from compat.state.types.composite import RowTypeInfo
 
 
-def key_selectors_of(node: StreamNode) -> tuple[UserCode | None, ...]:
-    """The key selector of each input of an operator in Python, none for an operator without keys."""
+def key_selectors_of(node: StreamNode, opening: Opening | None) -> tuple[UserCode | None, ...]:
+    """The key selector of each input of an operator in Python, none for an operator without keys. ``opening`` calls code of the
+    program; None: selectors are not called, and their code is all that is looked at.
+    """
     operator = node.operator
     if not isinstance(operator, PythonFunction) or not any(operator.key_selectors):
         return ()
     types = list(_records(node))
     types += [None] * len(operator.key_selectors)
     return tuple(
-        None if selector is None else selector_of(selector, type)
+        None if selector is None else _looked_at(selector, type, opening)
         for selector, type in zip(operator.key_selectors, types, strict=False)
     )
+
+
+def _looked_at(selector: Any, records: TypeInformation | None, opening: Opening | None) -> UserCode | None:
+    """The code of a selector, without calls where these would use a module that is not installed."""
+    for calls in (False,) if opening is None else (True, False):
+        found: list[UserCode] = []
+        look = partial(_look, found, selector, records, calls=calls)
+        try:
+            (opening or call)(look)
+        except ModuleNotFoundError:
+            continue
+        return found[0]
+    return None
+
+
+def _look(found: list[UserCode], selector: Any, records: TypeInformation | None, *, calls: bool) -> None:
+    found.append(selector_of(selector, records, calls=calls))
 
 
 def _records(node: StreamNode) -> Iterator[TypeInformation | None]:
@@ -36,13 +57,13 @@ def _records(node: StreamNode) -> Iterator[TypeInformation | None]:
         yield given.field_types[1] if with_key else None
 
 
-def selector_of(selector: Any, records: TypeInformation | None) -> UserCode:
+def selector_of(selector: Any, records: TypeInformation | None, *, calls: bool = True) -> UserCode:
     """The code of a key selector. Its digest is of the expression, however it is spelled, where the code decides nothing."""
     select = getattr(selector, "get_key", selector)
     reached = Reached(select)
-    expression = None if reached.branches else traced(select, records)
+    expression = traced(select, records) if calls and not reached.branches else None
     values = {} if expression is not None else values_of(selector)
-    samples = _keys(select, records, expression)
+    samples = _keys(select, records, expression) if calls else None
     return UserCode(
         name=getattr(selector, "__qualname__", type(selector).__qualname__),
         digest=digest([expression if expression is not None else reached.text]),

@@ -39,8 +39,15 @@ EITHER_WAY = {
 """Pairs whose state is lost because uids changed places, or because what feeds them did on purpose: no program tells which."""
 
 OF_ANOTHER_MEANING = {
-    *("key_upstream", "side_yields_swapped", "jkey_upstream hashmap", "jside_args_swapped hashmap"),  # records do
+    *(
+        "key_upstream",
+        "k3_property",
+        "side_yields_swapped",
+        "jkey_upstream hashmap",
+        "jside_args_swapped hashmap",
+    ),  # records do
     *("body_map_keys", "n3_list_index", "jnames_index_swapped hashmap", "jtuple_use_swapped hashmap"),
+    *("k2_method_ref_swapped hashmap", "k2_op_use hashmap"),
     *("enum_number_held", "jenum_int hashmap", "dict_key_renamed", "typed_dict_keys_swapped"),
     *("accumulator_swapped", "jaccumulator_swapped hashmap"),  # a warning: CMP421
 }

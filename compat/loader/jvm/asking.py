@@ -205,7 +205,8 @@ def _followed(value: Java, in_windows: bool, opened: bool) -> Later:
 
 def _lambdas_of(classes: Classes, methods: Iterable[Method]) -> tuple[list[Method], list[Method]]:
     """The lambdas of methods, which run when something calls them: those that are put into fields, and the others."""
-    kept, others = [], []
+    kept: list[Method] = []
+    others: list[Method] = []
     for method in methods:
         for one, after in itertools.pairwise(_instructions(method)):
             into = kept if isinstance(after, FieldUse) and after.opcode in _PUTS else others
