@@ -86,7 +86,7 @@ NEAR_MISSES = {
     "CMP417": ("ttl_shorter", "ttl_same"),
     "CMP429": ("thread_sessions", "thread_window_same"),
     "CMP430": ("pickled_class_renamed", "pickled_class_same"),
-    "CMP431": ("pickled_class_changed", "pickled_class_same"),
+    "CMP431": ("pickled_class_changed_by_a_call", "pickled_class_same"),
     "CMP501": ("savepoint_cut", "savepoint_whole"),
     "CMP502": ("savepoint_without_a_file", "savepoint_with_all_files"),
     "CMP503": ("native_format_of_rocksdb_on_heap", "native_format_of_rocksdb"),
