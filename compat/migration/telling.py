@@ -108,7 +108,9 @@ def _renamed(
     """
     id = transfer.ids.get(operator.id)
     listed = None if operator.states is None or states is None else tuple(states.get(now.id, ()))
-    now = replace(now, uid=operator.uid if id is None else id.uid, states=listed, detail=_unconverted(operator, transfer))
+    now = replace(
+        now, uid=operator.uid if id is None else id.uid, states=listed, detail=_unconverted(operator, transfer)
+    )
     twin = None if new is None else new.by_id.get(now.id)
     if twin is None or operator.id not in transfer.keys:
         return now
