@@ -54,6 +54,8 @@ class Resolved:
         self.converted: dict[Place, Converted] = {}
         self.changed_keys: dict[str, KeyChange] = {}
         self.key_types: dict[str, str] = {}
+        self.keyed_by: dict[str, Mapping[str, Any]] = {}
+        """What NEW's plan says of the code that makes converted keys, by operator."""
 
     @property
     def ids(self) -> dict[str, str]:
@@ -110,9 +112,16 @@ class Resolved:
                 operator |= {"uid": new.uid, "user_hash": None}
             if operator["states"] is not None:
                 operator["states"] = states.get(operator["operator_id"], [])
+            operator |= self.keyed_by.get(before["operator_id"], {})
+            self._without_what_was_converted(before["operator_id"], operator["detail"])
             if before["operator_id"] in self.dropped:
                 operator |= {"states": [], "has_state": False, "states_unknown": None}
         return dict(found)
+
+    def _without_what_was_converted(self, id: str, detail: dict[str, Any]) -> None:
+        """Take away what OLD's code put into states whose values are others now."""
+        for state in detail.get("shapes_put", {}).keys() & {name for owner, name in self.converted if owner == id}:
+            del detail["shapes_put"][state]
 
     def after(self, id: str, state: str) -> tuple[Place | None, Mapping[str, Any]]:
         """The effect on a state, and the fields of the plan of NEW that change with it."""

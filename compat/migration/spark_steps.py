@@ -163,7 +163,8 @@ class _Steps:
         label = f"The keys of {step.operator!r} cannot be converted"
         if id in self._found.key_types:
             raise RequestError(f"The recipe says twice what happens to the keys of {step.operator!r}.")
-        states = self._new.get(self._found.id_of(id), {}).get("states") or ()
+        twin = self._new.get(self._found.id_of(id), {})
+        states = twin.get("states") or ()
         told = next((state["key_type"] for state in states if state["key_type"]), None)
         new = only_field(parse_type(told or ""))
         if told is None or new is None:
@@ -177,6 +178,7 @@ class _Steps:
             raise RequestError(f"{label}: {error}.") from None
         self._found.changed_keys[id] = replace(change, conversion=conversion, merges=merges)
         self._found.key_types[id] = told
+        self._found.keyed_by[id] = {field: twin[field] for field in ("key_selectors", "key") if field in twin}
 
     def _merge(self, step: ConvertKey, id: str, state: str, how: str) -> Merge:
         _, found = self._saved.place(step.operator, state)

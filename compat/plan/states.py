@@ -330,7 +330,7 @@ def _window_states(operator: ops.Window, key: str | None, namespace: str | None)
     if isinstance(operator.assigner, MergingWindowAssigner):
         states.append(_built_in(framework.MERGING_WINDOWS, StateKind.MAP, StateScope.KEYED, key_type=key))
     if isinstance(operator.assigner, CountTumblingWindowAssigner | CountSlidingWindowAssigner):
-        counts = operator.assigner.counted_in
+        counts = operator.assigner._count_descriptor
         type = _text(counts.type_info)
         states.append(_built_in(counts.name, StateKind.VALUE, StateScope.KEYED, type=type, key_type=key))
     return states

@@ -350,11 +350,6 @@ class _CountWindows(WindowAssigner[T, CountWindow]):
     _window_size: int
     _count_descriptor: ValueStateDescriptor
 
-    @property
-    def counted_in(self) -> ValueStateDescriptor:
-        """The state of a key with the number of its records so far."""
-        return self._count_descriptor
-
     def _count(self, context: WindowAssigner.WindowAssignerContext) -> int:
         """The number of records before this one; counts it."""
         state = context.get_runtime_context().get_state(self._count_descriptor)

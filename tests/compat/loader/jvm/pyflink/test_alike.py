@@ -8,7 +8,9 @@ from pathlib import Path
 
 import pytest
 
-pytest.importorskip("cloudpickle")
+from tests import needs
+
+needs.module("cloudpickle", "pyflink")
 
 CLIENT = Path(__file__).parents[5] / "compat" / "loader" / "jvm" / "pyflink"
 WRITES = """
