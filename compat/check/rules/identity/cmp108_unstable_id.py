@@ -14,34 +14,34 @@ from compat.plan.facts import Program
 from compat.state.model.operators import Operator
 
 
+_LOST = "State saved by one start of the program cannot be found by the next one."
+
+
 def _find(check: Check) -> Iterator[Finding]:
     for side, program in (("old", check.old), ("new", check.new)):
         again = check.rebuilt.get(side)
-        if again is None:
-            continue
-        for first, second in _differing(program, again):
-            changed = "uid" if first.uid != second.uid else "generated id"
-            was, then = (first.uid, second.uid) if changed == "uid" else (first.id, second.id)
-            yield check.finding(
-                RULE,
-                f"the id of {first.name!r} differs at every start",
-                consequence="State saved by one start of the program cannot be found by the next one.",
-                reason=f"Two builds of {program.name} gave the {changed} {was!r} and then {then!r}.",
-                old=first if side == "old" else None,
-                new=first if side == "new" else None,
-                fixes=(
-                    Fix(
-                        text="Write the uid as a fixed text, and let nothing random, no time and no order of a set decide "
-                        "what the program builds.",
-                        code=f".uid({code_suggestions.text_of(code_suggestions.fresh_uid(first, set()))})",
-                    ),
-                ),
-            )
-        yield from _changing_work(check, side, program, again)
+        if again is not None:
+            yield from _built_anew(check, side, program, again)
+            yield from _changing_work(check, side, program, again)
     told = [new for new in check.new.operators if new.has_state and new.detail.get("uid_drawn") is not None]
     for new in told:
-        yield _made_anew(check, new, str(new.detail.get("uid_drawn")))
+        what, reason = (
+            f"the id of {new.name!r} differs",
+            f"The uid {new.uid!r} is computed from {new.detail['uid_drawn']}.",
+        )
+        advice = "Write the uid as a fixed text, and let nothing random and no time decide it."
+        yield _changing(check, "new", new, what, _LOST, reason, advice)
     yield from _drawn(check, {new.uid for new in told})
+
+
+def _built_anew(check: Check, side: str, program: Program, again: Program) -> Iterator[Finding]:
+    """Operators with other ids in the second build."""
+    for first, second in _differing(program, again):
+        changed = "uid" if first.uid != second.uid else "generated id"
+        was, then = (first.uid, second.uid) if changed == "uid" else (first.id, second.id)
+        reason = f"Two builds of {program.name} gave the {changed} {was!r} and then {then!r}."
+        advice = "Write the uid as a fixed text, and let nothing random, no time and no order of a set decide what the program builds."
+        yield _changing(check, side, first, f"the id of {first.name!r} differs", _LOST, reason, advice)
 
 
 def _changing_work(check: Check, side: str, program: Program, again: Program) -> Iterator[Finding]:
@@ -51,42 +51,33 @@ def _changing_work(check: Check, side: str, program: Program, again: Program) ->
         second = again.by_id.get(first.id)
         if second is None or not first.has_state or _work(first) == _work(second) or _work(first) not in moved:
             continue  # values that are drawn anew, such as the time, are no other operator's
-        yield check.finding(
-            RULE,
-            f"the id of {first.label} is that of another operator at every start",
-            consequence="State saved by one start of the program goes to another operator at the next one.",
-            reason=f"Two builds of {program.name} gave the id to operators with other functions, values or inputs.",
-            old=first if side == "old" else None,
-            new=first if side == "new" else None,
-            fixes=(
-                Fix(
-                    text="Let no order of a set, nothing random and no time decide which operator gets which uid.",
-                    code=f".uid({code_suggestions.text_of(code_suggestions.fresh_uid(first, set()))})",
-                ),
-            ),
-        )
+        what = f"the id of {first.label} is that of another operator"
+        consequence = "State saved by one start of the program goes to another operator at the next one."
+        reason = f"Two builds of {program.name} gave the id to operators with other functions, values or inputs."
+        advice = "Let no order of a set, nothing random and no time decide which operator gets which uid."
+        yield _changing(check, side, first, what, consequence, reason, advice)
+
+
+def _changing(
+    check: Check, side: str, operator: Operator, what: str, consequence: str, reason: str, advice: str
+) -> Finding:
+    """What is wrong at every start with an operator of a side, and a fixed uid for it."""
+    return check.finding(
+        RULE,
+        f"{what} at every start",
+        consequence=consequence,
+        reason=reason,
+        old=operator if side == "old" else None,
+        new=operator if side == "new" else None,
+        fixes=(
+            Fix(text=advice, code=f".uid({code_suggestions.text_of(code_suggestions.fresh_uid(operator, set()))})"),
+        ),
+    )
 
 
 def _work(operator: Operator) -> tuple[object, ...]:
     """What an operator does, as far as it is known: its function, the values in it, and what feeds it."""
     return own_function(operator), values_of(operator), operator.detail.get("fed")
-
-
-def _made_anew(check: Check, new: Operator, by: str) -> Finding:
-    """An operator whose uid the program makes of a value that differs at each start."""
-    return check.finding(
-        RULE,
-        f"the id of {new.name!r} differs at every start",
-        consequence="State saved by one start of the program cannot be found by the next one.",
-        reason=f"The uid {new.uid!r} is computed from {by}.",
-        new=new,
-        fixes=(
-            Fix(
-                text="Write the uid as a fixed text, and let nothing random and no time decide it.",
-                code=f".uid({code_suggestions.text_of(code_suggestions.fresh_uid(new, set()))})",
-            ),
-        ),
-    )
 
 
 def _drawn(check: Check, told: Collection[str | None]) -> Iterator[Finding]:
@@ -101,7 +92,7 @@ def _drawn(check: Check, told: Collection[str | None]) -> Iterator[Finding]:
         yield check.finding(
             RULE,
             f"the id of {new.name!r} differs at every start",
-            consequence="State saved by one start of the program cannot be found by the next one.",
+            consequence=_LOST,
             reason=f"The uid was {old.uid!r} and is {new.uid!r}: what differs is a UUID, drawn when the job is built.",
             old=old,
             new=new,
