@@ -35,6 +35,14 @@ if TYPE_CHECKING:
     from compat.state.flink.header_parts import StateKey
 
 
+def _machine(ctx: click.Context, parameter: click.Parameter, value: str) -> tuple[int, int]:
+    """The number of a machine, and how many there are, from ``2/8``."""
+    number, _, machines = value.partition("/")
+    if number.isdecimal() and machines.isdecimal() and 1 <= int(number) <= int(machines):
+        return int(number), int(machines)
+    raise click.BadParameter(f"{value!r} is not K/N with K from 1 to N, such as 2/8.")
+
+
 @click.command("migrate")
 @click.argument("savepoint", type=click.Path(), shell_complete=paths)
 @click.argument("new", shell_complete=paths)
@@ -75,6 +83,14 @@ if TYPE_CHECKING:
     type=click.IntRange(min=1),
     help="How many processes write state at once, where there is much of it (default: the number of cores).",
 )
+@click.option(
+    "--machine",
+    metavar="K/N",
+    default="1/1",
+    callback=_machine,
+    help="For much state: run the same command on N machines, each with its number K, from 1; all have to see SAVEPOINT and "
+    "OUT under the same paths.",
+)
 @color_option
 @loading
 @where_flink_of_old_is
@@ -93,9 +109,14 @@ def migrate(savepoint: str, new: str, out: str, **options: Any) -> None:
     """
     from compat.loader.jvm.warm import WarmJvms
     from compat.migration.migrating import migrate as migrated
+    from compat.migration.migrating import take_part
 
     with refusals(), WarmJvms() as jvms:
         migration = _migration(savepoint, new, out, options, jvms)
+        if not migration.crew.leads:
+            take_part(migration, jvms, shown)
+            say(f"This machine has done its share: machine 1 finishes {out}.")
+            return
         done = migrated(migration, jvms, shown)
     _show(savepoint, migration, done, options)
     if done.passed and options["write_back"] is not None:
@@ -110,6 +131,7 @@ def _migration(savepoint: str, new: str, out: str, options: dict[str, Any], jvms
     from compat.migration.recipe import Recipe, read_recipe
     from compat.savepoint.load import read_names
     from compat.state.flink import read_draft
+    from compat.state.flink.crew import Crew
     from compat.state.flink.remote import is_remote, read_savepoint, require_nothing
 
     require_nothing(out)
@@ -119,6 +141,8 @@ def _migration(savepoint: str, new: str, out: str, options: dict[str, Any], jvms
         raise click.UsageError(
             "Give --recipe FILE, from compat check SAVEPOINT NEW --write-recipe FILE, or --canonical, or --native."
         )
+    if options["machine"] != (1, 1) and is_remote(out):
+        raise click.UsageError("With --machine, OUT is in a folder that all machines have mounted: copy it from there.")
     recipe = Recipe(steps=()) if options["recipe"] is None else read_recipe(options["recipe"])
     load, old_flink = load_options(options, new), flink_of_old(options)
     return Migration(
@@ -133,7 +157,7 @@ def _migration(savepoint: str, new: str, out: str, options: dict[str, Any], jvms
         native=options["native"],
         keep=not options["dry_run"],
         allow_unknown=options["allow_unknown"],
-        processes=options["processes"] or max(1, int(cores())),
+        crew=Crew(options["processes"] or max(1, int(cores())), *options["machine"]),
     )
 
 

@@ -7,11 +7,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
+from hashlib import sha256
 from typing import TYPE_CHECKING
 
-from msgspec import Struct
+from msgspec import Struct, json
 from msgspec.structs import replace
 
+from compat import __version__
 from compat.check.findings import Account, Fate, Report, Verdict
 from compat.check.undecided import Undecided
 from compat.comparison import Comparison, Outcomes, compare
@@ -28,8 +30,9 @@ from compat.savepoint.load import read_old
 from compat.savepoint.names import Names
 from compat.savepoint.operators import RequestError
 from compat.state.flink import Draft, Savepoint, read_metadata, self_contained, with_references
+from compat.state.flink.crew import Crew
 from compat.state.flink.header_parts import Field, StateKey
-from compat.state.flink.remapping import Remapped, Unfinished
+from compat.state.flink.remapping import Remapped, Unfinished, unfinished_together
 from compat.state.flink.remote import Uploading, unfinished_at
 from compat.state.flink.tally import Tally
 from compat.state.flink.transfer import Transfer, Transferred
@@ -46,8 +49,7 @@ class Migration(Struct, frozen=True, kw_only=True):
     Flink. ``check`` compares OUT and NEW, and gets the names after the migration. With ``copy`` all state files are
     copied, with ``canonical`` no keyed state stays in a backend's own format, and with ``native`` all of it is in that of
     this backend; ``keep`` is false for a dry run. An unknown
-    verdict is accepted if ``check`` allows open questions: ``allow_unknown``. ``processes`` is how many may write state at
-    once.
+    verdict is accepted if ``check`` allows open questions: ``allow_unknown``. The ``crew`` writes the state.
     """
 
     draft: Draft
@@ -61,7 +63,13 @@ class Migration(Struct, frozen=True, kw_only=True):
     native: NativeBackend | None = None
     keep: bool = True
     allow_unknown: bool = False
-    processes: int = 1
+    crew: Crew = Crew()
+
+    @property
+    def work(self) -> str:
+        """A digest that is the same on all machines that work on one migration."""
+        asked = (self.recipe, self.check.new, self.copy, self.canonical, self.native, self.crew.machines, __version__)
+        return sha256(json.encode((self.draft.savepoint.digest, *asked))).hexdigest()[:16]
 
 
 class Migrated(Struct, frozen=True):
@@ -92,18 +100,13 @@ def migrate(migration: Migration, jvms: WarmJvms | None = None, watch: Watch = u
     """Write a savepoint by a recipe, and keep it if its program restores all of it.
 
     ``jvms`` are for callers that have several, ``watch`` shows how far it is. Raises RequestError for a recipe that does not
-    fit, and a `SavepointError` for what cannot be read or written; the savepoint itself is never touched.
+    fit, and a `SavepointError` for what cannot be read or written; the savepoint itself is never touched. Of several machines
+    this is for the one that leads, and `take_part` for the others.
     """
     with ExitStack() as stack:
         jvms = jvms or stack.enter_context(WarmJvms())
-        in_form = migration.canonical or migration.native is not None
-        for_flink = for_classes(migration.draft.savepoint) if in_form else frozenset()
-        new = _new_job(migration, bool(for_flink), jvms, stack)
-        functions = Functions(migration.check.load, stack)
-        resolved = resolve(migration.recipe, migration.draft.savepoint, migration.names, functions, new)
-        by_flink = for_flink if new is not None and new.classes is not None else frozenset()
-        resolved = replace(resolved, transfer=replace(resolved.transfer, canonical=in_form, by_flink=by_flink))
-        making = stack.enter_context(unfinished_at(migration.check.old))
+        new, resolved, making = _begin(migration, jvms, stack)
+        by_flink = resolved.transfer.by_flink
         written, made = _write(migration, resolved.transfer, new, making, watch)
         entries = 0
         if new is not None and (by_flink or migration.native is not None):
@@ -118,6 +121,29 @@ def migrate(migration: Migration, jvms: WarmJvms | None = None, watch: Watch = u
         if kept := passed and migration.keep:
             making.finish()
         return Migrated(resolved, written.tally, made, digest, outcomes, still, passed, kept, entries)
+
+
+def take_part(migration: Migration, jvms: WarmJvms, watch: Watch = unwatched) -> None:
+    """Do the share of a machine that does not lead: write state, and read back what was written. Raises as `migrate` does."""
+    with ExitStack() as stack:
+        new, resolved, making = _begin(migration, jvms, stack)
+        _write(migration, resolved.transfer, new, making, watch)
+
+
+def _begin(
+    migration: Migration, jvms: WarmJvms, stack: ExitStack
+) -> tuple[NewJob | None, Resolved, Unfinished | Uploading]:
+    """The job whose classes are needed, what the recipe means, and the folder to fill."""
+    in_form = migration.canonical or migration.native is not None
+    for_flink = for_classes(migration.draft.savepoint) if in_form else frozenset()
+    new = _new_job(migration, bool(for_flink), jvms, stack)
+    functions = Functions(migration.check.load, stack)
+    resolved = resolve(migration.recipe, migration.draft.savepoint, migration.names, functions, new)
+    by_flink = for_flink if new is not None and new.classes is not None else frozenset()
+    resolved = replace(resolved, transfer=replace(resolved.transfer, canonical=in_form, by_flink=by_flink))
+    out, crew = migration.check.old, migration.crew
+    making = unfinished_together(out, migration.work, crew.leads) if crew.shared else unfinished_at(out)
+    return new, resolved, stack.enter_context(making)
 
 
 def _new_job(migration: Migration, for_flink: bool, jvms: WarmJvms, stack: ExitStack) -> NewJob | None:
@@ -139,13 +165,15 @@ def _write(
     draft = migration.draft if new is None else told_apart(migration.draft, transfer, new.program.flink)
     # Values that need NEW's classes go through its one JVM.
     through_jvm = migration.recipe.converts and new is not None and new.classes is not None
-    processes = 1 if through_jvm else migration.processes
-    written = write_states(draft.savepoint, transfer, making.folder, processes, watch)
+    crew = replace(migration.crew, processes=1) if through_jvm else migration.crew
+    written = write_states(draft.savepoint, transfer, making.folder, crew, watch)
     _require_all_met(transfer, written)
     changes = written.changes
     made = self_contained(draft, changes) if migration.copy else with_references(draft, changes)
-    making.take(made)
-    _require_counted(transfer, written, read_metadata(making.metadata), migration.processes, watch)
+    if crew.leads:
+        making.take(made)
+    crew.until(making.metadata)
+    _require_counted(transfer, written, read_metadata(making.metadata), migration.crew, watch)
     return written, made
 
 
@@ -166,15 +194,15 @@ def _require_all_met(transfer: Transfer, written: Transferred) -> None:
             raise RequestError(f"No serializer in the savepoint names the {what}; compat inspect shows what is there.")
 
 
-def _require_counted(transfer: Transfer, written: Transferred, made: Savepoint, processes: int, watch: Watch) -> None:
-    """Raise RequestError unless what was written is there when it is read back, entry by entry."""
+def _require_counted(transfer: Transfer, written: Transferred, made: Savepoint, crew: Crew, watch: Watch) -> None:
+    """Raise RequestError unless what was written is there when it is read back, entry by entry: the leader sees all of it."""
     expected: Counter[StateKey] = Counter()
     for key, entries in written.entries.items():
         became = transfer.becomes(key)
         assert became is not None
         expected[became] += entries
-    found = count_entries(made, {key.operator for key in expected}, processes, watch)
-    wrong = [key for key in expected if found[key] != expected[key]]
+    found = count_entries(made, {key.operator for key in expected}, crew, watch)
+    wrong = [key for key in expected if crew.leads and found[key] != expected[key]]
     if wrong:
         raise RequestError(
             f"The state {wrong[0].name!r} has {found[wrong[0]]:,} entries where {expected[wrong[0]]:,} were written: "

@@ -24,7 +24,7 @@ class KeyGroupRange(Struct, frozen=True):
 # ---- streams: some bytes, and where to get them ----
 
 
-class InlineBytes(Struct, frozen=True):
+class InlineBytes(Struct, frozen=True, tag=True):
     """Bytes in the metadata itself (`ByteStreamStateHandle`)."""
 
     name: str
@@ -36,21 +36,21 @@ class InlineBytes(Struct, frozen=True):
         return len(self.data)
 
 
-class StateFile(Struct, frozen=True):
+class StateFile(Struct, frozen=True, tag=True):
     """A file by its absolute URI at the time of writing (`FileStateHandle`)."""
 
     uri: str
     size: int
 
 
-class RelativeFile(Struct, frozen=True):
+class RelativeFile(Struct, frozen=True, tag=True):
     """A file beside the metadata (`RelativeFileStateHandle`)."""
 
     relative_path: str
     size: int
 
 
-class Segment(Struct, frozen=True):
+class Segment(Struct, frozen=True, tag=True):
     """A part of a file that several subtasks write into (`SegmentFileStateHandle`)."""
 
     uri: str
@@ -60,7 +60,7 @@ class Segment(Struct, frozen=True):
     logical_id: str
 
 
-class EmptySegment(Struct, frozen=True, kw_only=True):
+class EmptySegment(Struct, frozen=True, kw_only=True, tag=True):
     """No bytes at all, written by file merging (`EmptySegmentFileStateHandle`)."""
 
     @property
@@ -69,7 +69,7 @@ class EmptySegment(Struct, frozen=True, kw_only=True):
         return 0
 
 
-class KeyGroups(Struct, frozen=True):
+class KeyGroups(Struct, frozen=True, tag=True):
     """A full snapshot of keyed state: a stream, and where in it each key group begins
     (`KeyGroupsStateHandle`).
 

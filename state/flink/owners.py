@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import secrets
+import shutil
 from collections.abc import Iterator
 from functools import cached_property
 
@@ -68,8 +70,15 @@ class Owner:
         assert self.keys is not None
         tally = Tally()
         folder = self._spilled(number)
-        os.makedirs(folder)
-        spill(self.sources[number], self.keys, folder, tally)
+        making = f"{folder}.{secrets.token_hex(4)}"
+        os.makedirs(making)
+        spill(self.sources[number], self.keys, making, tally)
+        try:
+            os.rename(making, folder)
+        except OSError:
+            if not os.path.isdir(folder):
+                raise
+            shutil.rmtree(making)  # an interrupted machine has done it before
         return tally
 
     def keyed(self, tally: Tally) -> tuple[KeyedSource, ...]:

@@ -18,11 +18,12 @@ from contextlib import contextmanager
 
 from msgspec import Struct
 
+from compat.state.flink.crew import write_whole
 from compat.state.flink.errors import MissingStateFile, NotWritten, RefusedStateFile, UnreadableSavepoint
 from compat.state.flink.handles import RelativeFile, StateFile
 from compat.state.flink.locate import LOCAL, REFUSED, Location, locate
-from compat.state.flink.metadata import METADATA_FILE
-from compat.state.flink.rewriting import Changes, Draft, FileHandle, rewrite
+from compat.state.flink.metadata import METADATA_FILE, read_metadata
+from compat.state.flink.rewriting import Changes, Draft, FileHandle, read_draft, rewrite
 from compat.state.flink.savepoint import Savepoint
 from compat.state.flink.storage import LOCAL_FILES, Storage
 
@@ -117,12 +118,15 @@ def write_folder(folder: str, remapped: Remapped) -> None:
 
 
 class Unfinished:
-    """A folder that is being made beside the one that it is to be, under a name that nobody takes for a savepoint's."""
+    """A folder that is being made beside the one that it is to be, under a name that nobody takes for a savepoint's: with a
+    ``suffix`` that is random, or that the machines that make it together agree on.
+    """
 
-    def __init__(self, target: str) -> None:
+    def __init__(self, target: str, suffix: str, together: bool = False) -> None:
         parent, name = os.path.split(target)
         self._target = target
-        self.folder = os.path.join(parent, f".{name}.{secrets.token_hex(4)}")
+        self._together = together
+        self.folder = os.path.join(parent, f".{name}.{suffix}")
         self.metadata = os.path.join(self.folder, _UNFINISHED)
 
     def take(self, remapped: Remapped) -> None:
@@ -130,23 +134,30 @@ class Unfinished:
         with writing(self._target):
             for copy in remapped.copies:
                 _copy(copy, os.path.join(self.folder, copy.name), remapped.storage)
-            with open(self.metadata, "xb") as file:
-                file.write(remapped.metadata)
-                file.flush()
-                os.fsync(file.fileno())
+            write_whole(self.metadata, remapped.metadata)
 
     def finish(self) -> None:
         """Become the wanted folder; its metadata comes last."""
         with writing(self._target):
+            if self._together:
+                self._clear()
             os.rename(self.folder, self._target)
             os.rename(os.path.join(self._target, _UNFINISHED), os.path.join(self._target, METADATA_FILE))
+
+    def _clear(self) -> None:
+        """Remove what machines told one another, and what interrupted ones have left."""
+        files = read_draft(read_metadata(self.metadata)).files()
+        named = {one.relative_path.split("/")[0] for one in files if isinstance(one, RelativeFile)}
+        for entry in os.scandir(self.folder):
+            if entry.path != self.metadata and entry.name not in named:
+                shutil.rmtree(entry.path) if entry.is_dir() else os.unlink(entry.path)
 
 
 @contextmanager
 def unfinished(folder: str) -> Iterator[Unfinished]:
     """A folder to fill in place of a missing one; if it is not finished, it is removed. Raises `NotWritten`."""
     require_free(folder)
-    making = Unfinished(os.path.abspath(folder))
+    making = Unfinished(os.path.abspath(folder), secrets.token_hex(4))
     with writing(folder):
         os.makedirs(os.path.dirname(making.folder), exist_ok=True)
         os.mkdir(making.folder)
@@ -154,6 +165,22 @@ def unfinished(folder: str) -> Iterator[Unfinished]:
         yield making
     finally:
         shutil.rmtree(making.folder, ignore_errors=True)
+
+
+@contextmanager
+def unfinished_together(folder: str, suffix: str, leads: bool) -> Iterator[Unfinished]:
+    """The same for machines that fill one folder together: each finds what the others have put there, and what it put there
+    before it was interrupted. The one that ``leads`` removes it. Raises `NotWritten`.
+    """
+    require_free(folder)
+    making = Unfinished(os.path.abspath(folder), suffix, together=True)
+    with writing(folder):
+        os.makedirs(making.folder, exist_ok=True)
+    try:
+        yield making
+    finally:
+        if leads:
+            shutil.rmtree(making.folder, ignore_errors=True)
 
 
 @contextmanager

@@ -1,11 +1,11 @@
-"""Writes the state files of a transfer, and counts what was written, in several processes where there is much state."""
+"""Writes the state files of a transfer, and counts what was written; where there is much state, a crew divides the work."""
 
 from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Collection, Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import cached_property, partial
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
@@ -15,6 +15,7 @@ from msgspec.structs import replace
 
 from compat.state.flink import keyed_transfer, operator_transfer
 from compat.state.flink.backends import keyed_format
+from compat.state.flink.crew import Crew, Phase
 from compat.state.flink.errors import NotWritten, UnknownOperator
 from compat.state.flink.formats import KeyedFormat
 from compat.state.flink.handles import KeyGroups, OperatorStream
@@ -22,7 +23,6 @@ from compat.state.flink.header_parts import Field, StateKey
 from compat.state.flink.keyed_transfer import KeyedSource, write_keyed_state
 from compat.state.flink.operator_transfer import of_subtask, write_operator_state
 from compat.state.flink.owners import Owner
-from compat.state.flink.processes import Done, ProcessDied, Result, Task, in_processes
 from compat.state.flink.remapping import writing
 from compat.state.flink.rewriting import Changes, Handles, NewOperator
 from compat.state.flink.savepoint import OperatorState, Savepoint
@@ -31,10 +31,9 @@ from compat.state.flink.tally import Tally
 from compat.state.flink.transfer import StateTarget, Transfer, Transferred
 from compat.state.key_groups import key_groups_of_subtask
 
+ALONE = Crew()
 _FIRST_WITH_SUBTASKS = 3
 """The first format of the metadata whose subtasks can be rewritten: that of Flink 1.11."""
-MUCH = 32 << 20
-"""Bytes of state from which on further processes save more time than their start takes."""
 
 
 Watch = Callable[[str, int, Callable[[], int]], AbstractContextManager[object]]
@@ -47,22 +46,24 @@ def unwatched(doing: str, size: int, done: Callable[[], int]) -> AbstractContext
 
 
 def write_states(
-    savepoint: Savepoint, transfer: Transfer, folder: str, processes: int = 1, watch: Watch = unwatched
+    savepoint: Savepoint, transfer: Transfer, folder: str, crew: Crew = ALONE, watch: Watch = unwatched
 ) -> Transferred:
     """Write the state files of the operators whose states change into a folder that is there.
 
-    Where there is much state, up to so many processes do it: the transfer and the savepoint are pickled then. Raises
-    `UnknownOperator` for an operator that is not there, `NotWritten` for state that cannot be rewritten, and other
-    `SavepointError` for what cannot be read.
+    For several processes the transfer and the savepoint are pickled. Other machines of the crew are given the same savepoint,
+    transfer and folder. Raises `UnknownOperator` for an operator that is not there, `NotWritten` for state that cannot be
+    rewritten, and other `SavepointError` for what cannot be read.
     """
-    with writing(folder), TemporaryDirectory(dir=folder) as aside:
-        return _Writing(savepoint, transfer, folder, aside).run(processes, watch)
+    with writing(folder), _aside(folder, crew) as aside:
+        return _Writing(savepoint, transfer, folder, aside).run(crew, watch)
 
 
 def count_entries(
-    savepoint: Savepoint, operators: Collection[str], processes: int = 1, watch: Watch = unwatched
+    savepoint: Savepoint, operators: Collection[str], crew: Crew = ALONE, watch: Watch = unwatched
 ) -> Counter[StateKey]:
-    """The entries of the managed states of some operators, read one by one. Raises as `write_states` does."""
+    """The entries of the managed states of some operators, read one by one; if the crew has several machines, only its leader
+    gets all of them, and the rest those that they read. Raises as `write_states` does.
+    """
     subtasks = [
         replace(operator, coordinator=None, subtasks=(subtask,))
         for operator in savepoint.operators
@@ -70,28 +71,24 @@ def count_entries(
         for subtask in operator.subtasks
     ]
     size = sum(one.size for one in subtasks)
+    counting = Phase("counted", _Counting(savepoint), Counter[StateKey], size, last=True)
     found: Counter[StateKey] = Counter()
     read = 0
     with watch("Reading it back", size, lambda: read):
-        for subtask, counted in _divided(_Counting(savepoint), subtasks, processes, size, savepoint):
+        for subtask, counted in crew.results(counting, subtasks, savepoint.folder):
             found.update(counted)
             read += subtask.size
     return found
 
 
-def _divided(
-    work: Callable[[Task], Result], tasks: Sequence[Task], processes: int, size: int, savepoint: Savepoint
-) -> Iterator[Done[Task, Result]]:
-    """The results of all tasks, which are about so many bytes. Raises NotWritten if a process is killed."""
-    try:
-        yield from in_processes(work, tasks, processes if size >= MUCH else 1)
-    except ProcessDied as error:
-        raise NotWritten(
-            "a process that had a share of the state was killed",
-            path=savepoint.path,
-            why=f"its exit code is {error.code}",
-            advice="Is there enough memory? Use fewer processes: --processes 1.",
-        ) from None
+@contextmanager
+def _aside(folder: str, crew: Crew) -> Iterator[str]:
+    """A folder for what stands between old and new keys: one that other machines read stays as long as theirs."""
+    if crew.shared:
+        yield os.path.join(folder, "aside")
+        return
+    with TemporaryDirectory(dir=folder) as aside:
+        yield aside
 
 
 class _Counting:
@@ -170,7 +167,7 @@ class _Writing:
     def __reduce__(self) -> tuple[object, ...]:
         return type(self), (self._savepoint, self._transfer, self._folder, self._aside)
 
-    def run(self, processes: int, watch: Watch) -> Transferred:
+    def run(self, crew: Crew, watch: Watch) -> Transferred:
         self._require()
         tally = Tally()
         owners = {id for moved in self._moved.values() for id in moved.owners}
@@ -178,9 +175,11 @@ class _Writing:
         keyed: dict[str, dict[int, KeyGroups | None]] = {id: {} for id in self._moved}
         managed: dict[str, dict[int, OperatorStream | None]] = {id: {} for id in self._moved}
         with watch("Writing state", size, partial(_bytes_in, self._folder)):
-            for _, aside in _divided(self.spill, self._spilled(), processes, size, self._savepoint):
+            for _, aside in crew.results(Phase("aside", self.spill, Tally, size), self._spilled(), self._folder):
                 tally.add(aside)
-            for share, written in _divided(self.write, self._shares(), processes, size, self._savepoint):
+            for share, written in crew.results(
+                Phase("written", self.write, _Shared, size), self._shares(), self._folder
+            ):
                 keyed[share.operator][share.subtask] = written.keyed
                 managed[share.operator][share.subtask] = written.managed
                 tally.add(written.tally)

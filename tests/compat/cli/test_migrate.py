@@ -21,6 +21,7 @@ from compat.savepoint.names import Names
 from compat.state.flink import KeyedFormat, entries, keyed_format, read_draft, read_metadata
 from compat.state.flink.remote import read_savepoint
 from tests.compat.loader.jvm.support import flink_of, jar_of
+from tests.state.flink.test_processes import until
 
 GOLDEN = Path(__file__).parents[2] / "golden"
 SAVED = GOLDEN / "savepoints_of_pairs"
@@ -547,6 +548,58 @@ def test_what_is_unknown_of_it_is_settled_by_the_same_command(tmp_path: Path) ->
     assert "recipe" not in result.stdout
     assert result.stdout.endswith("keep OUT nevertheless with --allow-unknown.\n")
     assert run(*shlex.split(given)[1:], "--names", program).exit_code == 0
+
+
+MIGRATIONS = GOLDEN / "migrations" / "pyflink"
+
+
+def of_machine(pair: Path, folder: Path, number: int, *steps: str) -> subprocess.Popen[str]:
+    """One of two machines that run the same command."""
+    given = [pair / "savepoint", pair / "new.py", folder / "out", "--recipe", recipe(folder, *steps)]
+    command = [sys.executable, "-m", "compat", "migrate", *given, "--names", pair / "old.py", "--machine", f"{number}/2"]
+    return subprocess.Popen([*map(str, command)], text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+
+def test_machines_write_one_savepoint_together(tmp_path: Path) -> None:
+    """The keys of one machine's share go to the other's."""
+    pair, step = MIGRATIONS / "key_to_text", "{step: convert-key, operator: keep}"
+    machines = [of_machine(pair, tmp_path, number, step) for number in (2, 1)]
+    (helper, _), (leader, _) = [one.communicate(timeout=100) for one in machines]
+    assert [one.returncode for one in machines] == [0, 0]
+    assert helper == f"This machine has done its share: machine 1 finishes {tmp_path / 'out'}.\n"
+    assert "It was read back and checked" in leader
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["out", "recipe.yaml"]
+    alone = tmp_path / "alone"
+    options = ("--recipe", tmp_path / "recipe.yaml", "--names", pair / "old.py")
+    assert run("migrate", pair / "savepoint", pair / "new.py", alone, *options).exit_code == 0
+    assert values(tmp_path / "out") == values(alone) != {}
+
+
+def test_no_machine_waits_for_a_leader_that_refuses(tmp_path: Path) -> None:
+    pair = MIGRATIONS / "key_to_text"
+    helper = of_machine(pair, tmp_path, 2)
+    until(lambda: bool(list(tmp_path.glob(".out.*/aside.2"))))
+    leader = of_machine(pair, tmp_path, 1)
+    assert "Nothing was written." in leader.communicate(timeout=100)[0]
+    assert helper.communicate(timeout=100)[0] != ""
+    assert (leader.returncode, helper.returncode) == (1, 0)
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["recipe.yaml"]
+
+
+@pytest.mark.parametrize(
+    ("machine", "out", "told"),
+    [
+        ("3/2", "out", "'3/2' is not K/N with K from 1 to N"),
+        ("0/2", "out", "is not K/N"),
+        ("two", "out", "is not K/N"),
+        ("1/2", "memory://migrate/new", "OUT is in a folder that all machines have mounted"),
+    ],
+)
+def test_machines_that_cannot_work_together_are_told(machine: str, out: str, told: str, tmp_path: Path) -> None:
+    new = PROGRAMS / "state_renamed" / "new.py"
+    result = run("migrate", SAVED / "state_renamed", new, out, "--canonical", "--machine", machine)
+    assert result.exit_code == 2
+    assert told in " ".join(result.output.split())
 
 
 def test_without_a_recipe_the_options_are_told(tmp_path: Path) -> None:

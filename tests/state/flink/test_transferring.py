@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
 from unittest.mock import patch
 
 import pytest
 
-from compat.state.flink import NotWritten, Savepoint, read_metadata, transferring
+from compat.state.flink import NotWritten, Savepoint, crew, read_draft, read_metadata, transferring, with_references
+from compat.state.flink.crew import Crew
+from compat.state.flink.header_parts import StateKey
 from compat.state.flink.keyed_transfer import key_serializer_of
 from compat.state.flink.processes import ProcessDied
 from compat.state.flink.rekeying import KeyChange, KeyConversion
+from compat.state.flink.remapping import unfinished_together
+from compat.state.flink.tally import Tally
 from compat.state.flink.transfer import StateTarget, Transfer
 from compat.state.flink.transferring import count_entries, write_states
 from tests.state.flink.test_transfer import SAVED, keys, made
@@ -30,9 +37,12 @@ def under_the_same_keys(savepoint: Savepoint) -> Transfer:
     return Transfer(keys={one.id: KeyChange(KeyConversion(keys)) for one, keys in found.items() if keys is not None})
 
 
-@pytest.mark.parametrize(
+PAIRS = pytest.mark.parametrize(
     ("name", "changes"), [*((name, renamed) for name in NAMES), ("small_uid_p2_canonical", under_the_same_keys)]
 )
+
+
+@PAIRS
 def test_several_processes_write_the_same_files(name: str, changes: object, tmp_path: Path) -> None:
     assert callable(changes)
     before = read_metadata(SAVED / name)
@@ -41,14 +51,46 @@ def test_several_processes_write_the_same_files(name: str, changes: object, tmp_
     alone, written = made(before, transfer, tmp_path / "alone")
     counted = count_entries(alone, operators)
     with (
-        patch.object(transferring, "MUCH", 0),
-        patch.object(transferring, "write_states", lambda *given: write_states(*given, processes=3)),
-        patch("tests.state.flink.test_transfer.write_states", lambda *given: write_states(*given, processes=3)),
+        patch.object(crew, "MUCH", 0),
+        patch.object(transferring, "write_states", lambda *given: write_states(*given, Crew(processes=3))),
+        patch("tests.state.flink.test_transfer.write_states", lambda *given: write_states(*given, Crew(processes=3))),
     ):
         together, divided = made(before, transfer, tmp_path / "together")
-        assert count_entries(together, operators, processes=3) == counted
+        assert count_entries(together, operators, Crew(processes=3)) == counted
     assert divided.tally == written.tally
     assert contents(tmp_path / "together") == contents(tmp_path / "alone")
+
+
+@PAIRS
+def test_several_machines_write_the_same_files(name: str, changes: object, tmp_path: Path) -> None:
+    assert callable(changes)
+    before = read_metadata(SAVED / name)
+    transfer = changes(before)
+    alone, written = made(before, transfer, tmp_path / "alone")
+    machine = partial(of_machine, before, transfer, str(tmp_path / "out"))
+    with ThreadPoolExecutor() as pool:
+        found = list(pool.map(machine, (3, 2, 1)))
+    assert found[-1] == (written.tally, count_entries(alone, {key.operator for key in keys(before)}))
+    # One that was interrupted writes its share anew; of what it wrote before nothing stays.
+    with unfinished_together(str(tmp_path / "out"), "shared", leads=True) as making:
+        os.unlink(os.path.join(making.folder, "written.2"))
+        assert machine(2)[0] == written.tally
+        assert machine(1) == found[-1]
+        making.finish()
+    assert contents(tmp_path / "out") == contents(tmp_path / "alone")
+    assert [one.name for one in tmp_path.iterdir() if one.name.startswith(".")] == []
+
+
+def of_machine(before: Savepoint, transfer: Transfer, out: str, number: int) -> tuple[Tally, Counter[StateKey]]:
+    """What one of three machines is told."""
+    mine = Crew(machine=number, machines=3)
+    with unfinished_together(out, "shared", leads=False) as making:
+        written = write_states(before, transfer, making.folder, mine)
+        if mine.leads:
+            making.take(with_references(read_draft(before), written.changes))
+        mine.until(making.metadata)
+        counted = count_entries(read_metadata(making.metadata), {key.operator for key in keys(before)}, mine)
+    return written.tally, counted
 
 
 def contents(folder: Path) -> Counter[bytes]:
@@ -61,14 +103,14 @@ def contents(folder: Path) -> Counter[bytes]:
 
 def test_little_state_is_written_by_this_process_alone(tmp_path: Path) -> None:
     before = read_metadata(SAVED / NAMES[0])
-    with patch.object(transferring, "in_processes", wraps=transferring.in_processes) as divided:
-        write_states(before, renamed(before), str(tmp_path), processes=3)
+    with patch.object(crew, "in_processes", wraps=crew.in_processes) as divided:
+        write_states(before, renamed(before), str(tmp_path), Crew(processes=3))
     assert {call.args[2] for call in divided.call_args_list} == {1}
 
 
 def test_a_killed_process_leaves_a_reason(tmp_path: Path) -> None:
     before = read_metadata(SAVED / NAMES[0])
-    with patch.object(transferring, "in_processes", side_effect=ProcessDied(-9)), pytest.raises(NotWritten) as caught:
+    with patch.object(crew, "in_processes", side_effect=ProcessDied(-9)), pytest.raises(NotWritten) as caught:
         write_states(before, renamed(before), str(tmp_path))
     assert "its exit code is -9" in str(caught.value)
     assert "--processes 1" in caught.value.advice

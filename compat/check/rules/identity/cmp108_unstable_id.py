@@ -13,7 +13,6 @@ from compat.check.similarity import own_function, values_of
 from compat.plan.facts import Program
 from compat.state.model.operators import Operator
 
-
 _LOST = "State saved by one start of the program cannot be found by the next one."
 
 
@@ -40,7 +39,10 @@ def _built_anew(check: Check, side: str, program: Program, again: Program) -> It
         changed = "uid" if first.uid != second.uid else "generated id"
         was, then = (first.uid, second.uid) if changed == "uid" else (first.id, second.id)
         reason = f"Two builds of {program.name} gave the {changed} {was!r} and then {then!r}."
-        advice = "Write the uid as a fixed text, and let nothing random, no time and no order of a set decide what the program builds."
+        advice = (
+            "Write the uid as a fixed text, and let nothing random, no time and no order of a set decide what the program "
+            "builds."
+        )
         yield _changing(check, side, first, f"the id of {first.name!r} differs", _LOST, reason, advice)
 
 
