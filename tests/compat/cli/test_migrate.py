@@ -556,7 +556,17 @@ MIGRATIONS = GOLDEN / "migrations" / "pyflink"
 def of_machine(pair: Path, folder: Path, number: int, *steps: str) -> subprocess.Popen[str]:
     """One of two machines that run the same command."""
     given = [pair / "savepoint", pair / "new.py", folder / "out", "--recipe", recipe(folder, *steps)]
-    command = [sys.executable, "-m", "compat", "migrate", *given, "--names", pair / "old.py", "--machine", f"{number}/2"]
+    command = [
+        sys.executable,
+        "-m",
+        "compat",
+        "migrate",
+        *given,
+        "--names",
+        pair / "old.py",
+        "--machine",
+        f"{number}/2",
+    ]
     return subprocess.Popen([*map(str, command)], text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
 

@@ -41,7 +41,8 @@ def test_of_the_last_phase_only_the_leader_waits_for_the_others(tmp_path: Path) 
     second, first = Crew(machine=2, machines=2), Crew(machine=1, machines=2)
     assert [one.task for one in second.results(phase(last=True), range(5), str(tmp_path))] == [1, 3]
     assert sorted(one.task for one in first.results(phase(last=True), range(5), str(tmp_path))) == [0, 1, 2, 3, 4]
-    assert first.leads and not second.leads
+    assert first.leads
+    assert not second.leads
 
 
 def test_a_crew_of_one_machine_leaves_nothing(tmp_path: Path) -> None:
