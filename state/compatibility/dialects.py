@@ -35,7 +35,8 @@ class Dialect(Struct, frozen=True, kw_only=True):
     ``forms`` gives one name to kinds of types with the same bytes, ``rows`` compares rows. ``widened`` are pairs of such names,
     of which the first is converted to the second. ``cuts`` is true if the bytes after the last needed field are read as further
     values, and then dropped: any bytes are numbers, but as the length of a text they may exceed the memory. ``pickles`` are
-    kinds whose values are always pickled, whatever their declaration.
+    kinds whose values are always pickled, whatever their declaration. ``announced`` are kinds that are declared to Java as
+    pickles, too, and whose values are not: Java cannot write them, and what is read is bytes.
     """
 
     name: str
@@ -44,6 +45,7 @@ class Dialect(Struct, frozen=True, kw_only=True):
     widened: frozenset[tuple[str, str]] = frozenset()
     cuts: bool = False
     pickles: frozenset[str] = frozenset()
+    announced: frozenset[str] = frozenset()
     resolves_avro: bool = True
 
     def resolve(self, old: TypeInformation, new: TypeInformation, *, alone: bool = True) -> Compatibility:
@@ -79,7 +81,7 @@ class Dialect(Struct, frozen=True, kw_only=True):
 
     def kept(self, type_info: TypeInformation) -> TypeInformation:
         """The type of the stored values: the one that Flink's serializer in the savepoint is made for."""
-        if type_info.kind in self.pickles:
+        if type_info.kind in self.pickles | self.announced:
             return PICKLED
         if isinstance(type_info, MapTypeInfo):
             return MapTypeInfo(self.kept(type_info.key_type), self.kept(type_info.value_type))
@@ -225,9 +227,11 @@ THREAD = Dialect(
         "FLOAT": "DOUBLE",
         "CHAR": "STRING",
     },
-    pickles=frozenset({"ROW", "TUPLE", "LIST", "AVRO", "SQL_DATE", "SQL_TIME", "SQL_TIMESTAMP", _PICKLED}),
+    pickles=frozenset({"ROW", "TUPLE", _PICKLED}),
+    announced=frozenset({"LIST", "AVRO", "SQL_DATE", "SQL_TIME", "SQL_TIMESTAMP"}),
 )
-"""PyFlink's thread mode: Java's serializers for numbers, text, arrays and maps, pickled bytes for all else."""
+"""PyFlink's thread mode: Java's serializers for numbers, text, arrays and maps, pickles for rows, tuples and what has no type
+(PyFlink: ``to_java_typeinfo``, ``from_type_info``)."""
 
 STORE = Dialect(
     name="store",

@@ -12,8 +12,9 @@ from compat.check.mapping import Pair
 from compat.check.pinning import uid_call
 from compat.check.rule import Rule
 from compat.check.states import StateChange, changes, retyped
-from compat.state.compatibility import PROCESS, STORE, Compatibility
+from compat.state.compatibility import PROCESS, STORE, THREAD, Compatibility, Dialect
 from compat.state.model.states import State, StateKind
+from compat.state.types.spelling import parse_type
 
 _CONNECTED = frozenset({"source", "sink_writer", "sink_committer"})
 
@@ -85,6 +86,7 @@ def _other_connectors(check: Check) -> Iterator[Finding]:
 
 
 def _unreadable(check: Check, change: StateChange, old: State, new: State, compatibility: Compatibility) -> Finding:
+    silent = change.dialect is PROCESS or _are_one_to_java(change.dialect, old, new)
     if change.dialect is PROCESS:
         consequence = (
             "Flink restores this without an error, as PyFlink shows it bytes only; the task fails at the first record, or "
@@ -92,6 +94,11 @@ def _unreadable(check: Check, change: StateChange, old: State, new: State, compa
         )
     elif change.dialect is STORE:
         consequence = "The restore is refused before the job starts."
+    elif silent:
+        consequence = (
+            f"Flink restores this without an error, as both are pickles to Java; but PyFlink does not pickle {new.type}: the "
+            "program gets bytes, and no checkpoint with new values can be made."
+        )
     else:
         consequence = "The task fails at the first access: the new serializer must be compatible with the previous one."
     return check.finding(
@@ -109,8 +116,14 @@ def _unreadable(check: Check, change: StateChange, old: State, new: State, compa
             ),
             *code_suggestions.migrate(check),
         ),
-        silent=change.dialect is PROCESS,
+        silent=silent,
     )
+
+
+def _are_one_to_java(dialect: Dialect, old: State, new: State) -> bool:
+    """Whether Flink has the same serializer for both types: what PyFlink's thread mode declares as pickles."""
+    types = [parse_type(state.type or "") for state in (old, new)]
+    return dialect is THREAD and None not in types and len({str(dialect.kept(one)) for one in types if one}) == 1
 
 
 def _in_other_words(check: Check, change: StateChange, old: State, new: State, compatibility: Compatibility) -> Finding:
