@@ -378,6 +378,8 @@ def grouped(operator: Operator, text: str, lineage: Lineage) -> Meaning:
     window = group_window(node.window, rows) if node.window is not None else None
     if node.windowing is not None:
         window = node.windowing.over(rows)
+        if not window.time:  # the local aggregate knows it, and puts rows into slices
+            window = replace(window, time=lineage.time_before_the_shuffle(operator))
     counted = node.need_retraction or (window is not None and window.sliced and window.kind == "HOP")
     retracting = node.agg_call_need_retractions or (node.need_retraction,) * len(calls)
     # If DISTINCT is computed in parts, the state has more than one value for each aggregate.

@@ -2,8 +2,8 @@
 
 Two expressions are equal if they mean the same by simple rules. These make no difference: another order of the operands of
 ``=``, ``AND``, ``+`` and the like; comparisons written the other way round; ``> 20`` instead of ``>= 21`` for whole numbers;
-``IF`` instead of ``CASE``; another function name for the same class; nested ``AND``. Reports show each expression as it was
-written.
+``IF`` instead of ``CASE``, and ``IFNULL`` or a ``CASE`` that asks for NULL instead of ``COALESCE``; ``CONCAT`` instead of
+``||``; another function name for the same class; nested ``AND``. Reports show each expression as it was written.
 """
 
 from __future__ import annotations
@@ -17,7 +17,16 @@ from msgspec import Struct, field
 from compat.check.sql import ranges
 
 _COMMUTATIVE = frozenset({"=", "<>", "AND", "OR", "+", "*"})
-_FLAT = frozenset({"AND", "OR"})
+_FLAT = frozenset({"AND", "OR", "COALESCE", "||"})
+_ALSO = {"IFNULL": "COALESCE", "CONCAT": "||", "SUBSTR": "SUBSTRING", "CHARACTER_LENGTH": "CHAR_LENGTH"}
+"""Other names of functions (Flink: ``StringCallGen``, ``IfNullFunction``)."""
+_OF_NOT = {
+    "IS TRUE": "IS FALSE",
+    "IS FALSE": "IS TRUE",
+    "IS NOT TRUE": "IS NOT FALSE",
+    "IS NOT FALSE": "IS NOT TRUE",
+}
+"""What is asked of a condition where this is asked of its opposite."""
 _TURNED = {">": "<", ">=": "<="}
 _TURNED_BACK = {"<": ">", "<=": ">=", "=": "=", "<>": "<>"}
 _CASTS = frozenset({"CAST", "TRY_CAST", "REINTERPRET"})
@@ -74,6 +83,7 @@ class Call(Struct, frozen=True, eq=False):
 
 
 Expression = Column | Literal | Call
+_NULL = Literal("null")
 
 
 class Rex(Struct, frozen=True, rename="camel"):
@@ -116,9 +126,19 @@ def expression(rex: Rex, columns: Sequence[Expression]) -> Expression:
         return operands[0] if same else Call(function, operands, type_text(rex.type), rex.under)
     if function in _COMPARISONS and _is_whole(rex.operands):
         return Call(function, operands, _WHOLE, rex.under)
-    if function == "IF" and not _is_text(rex.type):
-        return Call("CASE", operands, written=Call(function, operands))
+    if function in ("CASE", "IF") and not _is_text(rex.type):
+        return _case(Call(function, operands))
     return Call(function, operands, rex.name or rex.correl, rex.under)
+
+
+def _case(given: Call) -> Call:
+    """``IF`` as ``CASE``, and one that replaces NULL as ``COALESCE``."""
+    if len(given.operands) == 3 and isinstance(condition := given.operands[0], Call):
+        then, other = given.operands[1:]
+        value, instead = (other, then) if condition.function == "IS NULL" else (then, other)
+        if condition.function in ("IS NULL", "IS NOT NULL") and condition.operands == (value,) and instead != _NULL:
+            return Call("COALESCE", (value, instead), written=given)
+    return Call("CASE", given.operands, written=given)
 
 
 def read_by_place(given: Expression) -> Iterator[str]:
@@ -223,6 +243,9 @@ def canonical(given: Expression) -> Expression:
     if not isinstance(given, Call):
         return given
     function, operands = function_of(given.function), [canonical(one) for one in given.operands]
+    function = _ALSO.get(function, function)
+    if function in _OF_NOT and isinstance(negated := operands[0], Call) and negated.function == "NOT":
+        function, operands = _OF_NOT[function], [*negated.operands]
     if function in _TURNED and len(operands) == 2:
         function, operands = _TURNED[function], operands[::-1]
     if function == "<=" and given.kind == _WHOLE:

@@ -54,12 +54,26 @@ def _shown(end: _End) -> str:
 
 
 def closed(sarg: str) -> str:
-    """Ranges of whole numbers with their first and last number: ``(20..31)`` as ``[21..30]``."""
+    """Ranges of whole numbers with their first and last number, joined where one follows another: ``(20..31)`` as ``[21..30]``,
+    and ``[1..1], [2..2]`` as ``[1..2]``."""
     found = _ranges(sarg)
     if found is None:
         return sarg
-    moved = tuple(_Range(_moved(one.lower, 1), _moved(one.upper, -1)) for one in found.ranges)
-    return msgspec.json.encode(_Ranges(moved, found.null_as)).decode()
+    joined: list[_Range] = []
+    for one in found.ranges:
+        moved = _Range(_moved(one.lower, 1), _moved(one.upper, -1))
+        if joined and _follows(joined[-1].upper, moved.lower):
+            joined[-1] = _Range(joined[-1].lower, moved.upper)
+        else:
+            joined.append(moved)
+    return msgspec.json.encode(_Ranges(tuple(joined), found.null_as)).decode()
+
+
+def _follows(end: _End | None, start: _End | None) -> bool:
+    """Whether no whole number is between the end of a range and the start of the next one, whose ends are in them."""
+    if end is None or start is None or (end.bound_type, start.bound_type) != ("CLOSED", "CLOSED"):
+        return False
+    return type(end.value) is type(start.value) is int and end.value + 1 == start.value
 
 
 def _moved(end: _End | None, step: int) -> _End | None:

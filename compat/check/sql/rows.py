@@ -158,6 +158,7 @@ class Local(ExecNode, frozen=True, rename="camel"):
     """The node that aggregates before the shuffle: the global one tells its calls in terms of what this one reads."""
 
     grouping: tuple[int, ...] = ()
+    windowing: _Windowing = _Windowing()
 
 
 class Lineage:
@@ -211,6 +212,19 @@ class Lineage:
 
     def before_the_shuffle(self, operator: Operator) -> tuple[Rows, tuple[int, ...]] | None:
         """What the local aggregate before a global one reads, and its keys; None if there is none before it."""
+        found = self._local(operator)
+        return None if found is None else (self.sides(found[0])[0], read(found[1], Local).grouping)
+
+    def time_before_the_shuffle(self, operator: Operator) -> Traced:
+        """The time by which the local aggregate before a global one puts rows into slices; nothing if none does."""
+        found = self._local(operator)
+        if found is None:
+            return ()
+        place = read(found[1], Local).windowing.time_attribute_index
+        return picked(self.sides(found[0])[0], (place,)) if place >= 0 else ()
+
+    def _local(self, operator: Operator) -> tuple[Operator, str] | None:
+        """The local aggregate before a global one, and its JSON; None if there is none."""
         for source in operator.inputs:
             before = self._program.by_id.get(source)
             node = None if before is None else self.node(before)
@@ -220,7 +234,7 @@ class Lineage:
                 and node.kind in _LOCAL
                 and (json := self.json(before)) is not None
             ):
-                return self.sides(before)[0], read(json, Local).grouping
+                return before, json
         return None
 
     def places_read(self, operator: Operator) -> set[int] | None:

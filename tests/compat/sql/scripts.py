@@ -401,6 +401,12 @@ pair(
 )
 
 pair(
+    "functions_by_other_names",
+    "k INT, n BIGINT, m STRING",
+    "SELECT k, SUM(IFNULL(v, 0)), MAX(CONCAT(name, SUBSTR(name2, 2))) FROM a WHERE k2 IN (1, 2, 3) GROUP BY k",
+    "SELECT k, SUM(COALESCE(v, 0)), MAX(name || SUBSTRING(name2, 2)) FROM a WHERE k2 BETWEEN 1 AND 3 GROUP BY k",
+)
+pair(
     "case_as_filter",
     "k INT, n BIGINT, m BIGINT",
     "SELECT k, SUM(CASE WHEN k2 > 1 THEN v END), COUNT(v) FILTER (WHERE k2 > 1) FROM a GROUP BY k",
@@ -754,6 +760,16 @@ pair(
 pair("window_session", KV, window("SESSION", ("1' MINUTE",)), window("SESSION", ("2' MINUTE",)), WINDOW, "warning")
 pair("window_processing_time", KV, window(time="pt"), window(time="pt", sizes=("3' MINUTE",)), WINDOW)
 pair("window_time", KV, window(), window(time="pt"), "CMP706")
+TIMED = A.replace("ts TIMESTAMP(3)", "ts AS TO_TIMESTAMP_LTZ(id * 100, 3)")
+pair(
+    "window_time_computed",
+    KV,
+    window(),
+    window(),
+    "CMP706",
+    before=(TIMED,),
+    before_new=(TIMED.replace("id * 100", "id * 100 + 2000"),),
+)
 GROUP_WINDOW = "SELECT k, COUNT(*) FROM a GROUP BY k, {}"
 pair(
     "group_window_size",

@@ -45,6 +45,12 @@ def sarg(lower, upper, type="BIGINT"):
     return call("SEARCH", ref(0, type), {"kind": "LITERAL", "sarg": ranges, "type": f"{type} NOT NULL"})
 
 
+def sargs(*ranges, type="BIGINT"):
+    ends = [[{"value": value, "boundType": "CLOSED"} for value in one] for one in ranges]
+    found = {"ranges": [{"lower": lower, "upper": upper} for lower, upper in ends], "nullAs": "UNKNOWN"}
+    return call("SEARCH", ref(0, type), {"kind": "LITERAL", "sarg": found, "type": f"{type} NOT NULL"})
+
+
 def read(rex):
     return expression(msgspec.convert(rex, Rex), (A, B))
 
@@ -60,11 +66,30 @@ SAME = [
     (call(">", ref(0), literal(20)), call(">=", ref(0), literal(21))),
     (call("<=", ref(0), literal(-1)), call("<", ref(0), literal(0))),
     (call("CASE", ref(0), ref(1), literal(0), type="BIGINT"), call("IF", ref(0), ref(1), literal(0), type="BIGINT")),
+    (call("COALESCE", ref(0), literal(0)), call("IFNULL", ref(0), literal(0))),
+    (call("COALESCE", ref(0), ref(1)), call("CASE", call("IS NULL", ref(0)), ref(1), ref(0), type="BIGINT")),
+    (call("IF", call("IS NOT NULL", ref(0)), ref(0), ref(1), type="BIGINT"), call("COALESCE", ref(0), ref(1))),
+    (call("COALESCE", ref(0), call("COALESCE", ref(1), ref(0))), call("COALESCE", ref(0), ref(1), ref(0))),
+    (call("CONCAT", ref(0), ref(1), ref(0)), call("||", call("||", ref(0), ref(1)), ref(0))),
+    (call("SUBSTR", ref(0), literal(1)), call("SUBSTRING", ref(0), literal(1))),
+    (call("IS TRUE", call("NOT", ref(0))), call("IS FALSE", ref(0))),
+    (call("IS NOT FALSE", call("NOT", ref(0))), call("IS NOT TRUE", ref(0))),
+    (sargs((1, 1), (2, 2), (3, 4)), sargs((1, 4))),
     (own("catalogName", "`c`.`d`.`f`", "lab.Twice"), own("systemName", "g", "lab.Twice")),
     (sarg((21, "CLOSED"), (30, "CLOSED")), sarg((20, "OPEN"), (31, "OPEN"))),
     (sarg(("a", "CLOSED"), ("b", "CLOSED"), "CHAR(1)"), sarg(("a", "CLOSED"), ("b", "CLOSED"), "VARCHAR(2147483647)")),
 ]
 OTHER = [
+    (call("COALESCE", ref(0), ref(1)), call("COALESCE", ref(1), ref(0))),
+    (call("COALESCE", ref(0), ref(1)), call("CASE", call("IS NULL", ref(1)), ref(1), ref(0), type="BIGINT")),
+    (
+        call("COALESCE", ref(0), literal("a")),
+        call("CASE", call("IS NULL", ref(0)), literal("a"), ref(0), type="CHAR(3)"),
+    ),
+    (call("IS TRUE", call("NOT", ref(0))), call("IS NOT TRUE", ref(0))),
+    (call("||", ref(0), ref(1)), call("||", ref(1), ref(0))),
+    (sargs((1, 1), (3, 4)), sargs((1, 4))),
+    (sargs((1, 1), (2, 2), type="DOUBLE"), sargs((1, 2), type="DOUBLE")),
     (sarg(("a", "CLOSED"), ("b", "CLOSED"), "CHAR(1)"), sarg(("a", "CLOSED"), ("b", "OPEN"), "CHAR(1)")),
     (sarg(("a", "CLOSED"), ("b", "CLOSED"), "CHAR(1)"), sarg(("a", "CLOSED"), ("b", "CLOSED"), "BINARY(1)")),
     (call("-", ref(0), ref(1)), call("-", ref(1), ref(0))),

@@ -28,6 +28,7 @@ UNTOLD_BY_DESCRIPTIONS = {
     "casts_of_numbers",
     "dedup_arrival_column",
     "first_by_arrival_column",
+    "functions_by_other_names",
     "larger_than",
     "smaller_than",
     "normalized_filter_same",
