@@ -18,14 +18,18 @@ TOTAL = ["dataclass", "field n"]
 OBJECT = ["object", "field m", "field n"]
 
 
-def found(old, new, put=("m:C",)):
-    """The rules that speak of the state, and their levels."""
+def findings(old, new, put=("m:C",)):
+    """What is said of the state."""
     sides = (
         program(name, operator("count", uid="c", states=(STATE,), detail=detail(shape, put)))
         for name, shape in (("old", old), ("new", new))
     )
-    levels = (Level.ERROR, Level.UNKNOWN)
-    return [(one.rule, one.level) for one in check(*sides).findings if one.level in levels]
+    return [one for one in check(*sides).findings if one.level in (Level.ERROR, Level.UNKNOWN)]
+
+
+def found(old, new, put=("m:C",)):
+    """The rules that speak of the state, and their levels."""
+    return [(one.rule, one.level) for one in findings(old, new, put)]
 
 
 def detail(shape, put):
@@ -70,6 +74,20 @@ FAILS, UNKNOWN = [("CMP430", Level.ERROR)], [("CMP431", Level.UNKNOWN)]
 )
 def test_how_a_class_may_change(old, new, said):
     assert found(old, new) == said
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "code"),
+    [
+        (COLOURS, ["enum", "value 1 RED", "value 3 GREEN"], "BLUE = 2"),
+        (COLOURS, ["enum", "value 2 RED", "value 1 BLUE"], "RED = 1; BLUE = 2"),
+        (POINT, ["named tuple", "field y", "field x"], 'C = namedtuple("C", "x y")'),
+        (POINT, POINT[:2], 'C = namedtuple("C", "x y")'),
+        (OBJECT, ["object", "field m", "field total"], "total = DEFAULT"),
+    ],
+)
+def test_the_code_that_loads_old_objects(old, new, code):
+    assert [fix.code for one in findings(old, new) for fix in one.fixes] == [code]
 
 
 def test_what_code_only_mentions_may_not_be_in_the_state():

@@ -37,7 +37,9 @@ KINDS = [
         BROKEN,
         "CMP404",
     ),
-    pair("reducing_function_changed", reducing("L"), reducing("L", function="lambda a, b: max(a, b) + 1"), OK),
+    pair(
+        "reducing_function_changed", reducing("L"), reducing("L", function="lambda a, b: max(a, b) + 1"), OK, "CMP421"
+    ),
     pair("reducing_retyped", reducing("L"), reducing("I"), BROKEN, "CMP404"),
 ]
 

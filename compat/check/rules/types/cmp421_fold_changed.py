@@ -19,7 +19,7 @@ def _find(check: Check) -> Iterator[Finding]:
         if _ROLLING == pair.old.kind == pair.new.kind:
             yield from _changes(check, pair.old, pair.new, None, pair.old.function, pair.new.function)
         for old, new in kept_states(pair):
-            if old.type == new.type:
+            if (old.kind, old.type) == (new.kind, new.type):
                 yield from _changes(check, pair.old, pair.new, old.name, old.function, new.function)
 
 

@@ -8,7 +8,7 @@ from compat.check import code_suggestions
 from compat.check.context import Check
 from compat.check.findings import Fate, Finding, Fix, Level
 from compat.check.mapping import Pair
-from compat.check.pickles import Exchanged, fails, put_into
+from compat.check.pickles import READ, fails, put_into
 from compat.check.rule import Rule
 from compat.check.states import changes
 from compat.state.model.states import State
@@ -52,13 +52,13 @@ def _find(check: Check) -> Iterator[Finding]:
 def _broken(check: Check, pair: Pair, state: State) -> Iterator[Finding]:
     """Objects that OLD's code puts into the state, and that the class of NEW fails on."""
     for name in put_into(pair, state.name):
-        why = fails(pair, name)
-        if why:
-            short, exchanged = name.partition(":")[2], isinstance(why, Exchanged)
+        failure = fails(pair, name)
+        if failure is not None and failure != READ:
+            short = name.partition(":")[2]
             yield check.finding(
                 RULE,
-                f"the pickled state {state.name!r} of {pair.new.label} holds objects of {short}, which {why}",
-                consequence=f"Flink restores this without an error; {_EXCHANGED if exchanged else _FAILS}",
+                f"the pickled state {state.name!r} of {pair.new.label} holds objects of {short}, which {failure.why}",
+                consequence=f"Flink restores this without an error; {_EXCHANGED if failure.exchanged else _FAILS}",
                 reason="A pickle has the values of an object; its class makes the object from them when it is loaded.",
                 old=pair.old,
                 new=pair.new,
@@ -66,8 +66,9 @@ def _broken(check: Check, pair: Pair, state: State) -> Iterator[Finding]:
                 fixes=(
                     Fix(
                         text=f"Keep the order of {short}, and the values of its constants."
-                        if exchanged
-                        else f"Keep the fields of {short}, and give new ones a default value."
+                        if failure.exchanged
+                        else f"Keep the fields of {short}, and give new ones a default value.",
+                        code=failure.code,
                     ),
                 ),
                 silent=True,
