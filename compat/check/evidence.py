@@ -11,7 +11,10 @@ from compat.check.mapping import Pair
 from compat.check.pickles import READ, fails
 from compat.check.restores import reads_samples
 from compat.check.similarity import recorded, same_values
-from compat.state.model.behaviour import Shapes, are_read_as
+from compat.check.state_storage import dialect_of, type_change
+from compat.state.compatibility import THREAD
+from compat.state.compatibility.answers import SAME
+from compat.state.model.contents import Shapes, unread
 from compat.state.model.operators import Operator
 from compat.state.model.states import State, StateKind, StateScope
 from compat.state.names import END_OF_INPUT, WINDOW_CONTENTS, timer_service
@@ -36,7 +39,7 @@ def of_state(check: Check, pair: Pair, state: State) -> Proof | None:
         return _of_a_trigger(pair, state) or _may_be_asked_for(pair) or _never_filled(pair, state)
     if "Pickled" in (state.type or "") and not state.built_in and (gap := _of_pickles(check, pair, state)) is not None:
         return gap
-    if "Pickled" in (state.type or "") and (gap := _of_shapes(pair, state)) is not None:
+    if _is_pickled(check, pair, state, new) and (gap := _of_shapes(pair, state)) is not None:
         return gap
     compared = ["id", *_alike(pair), "name", "kind"]
     if check.answer(pair) is not None:
@@ -127,7 +130,8 @@ def _either_way(pair: Pair, other: Operator) -> Gap:
 
 def _of_pickles(check: Check, pair: Pair, state: State) -> Gap | None:
     """The gap in the knowledge of the program's classes whose objects the pickles of a state may hold."""
-    written = pair.new.detail.get("classes_written", {})
+    detail = pair.new.detail
+    written = detail.get("classes_present", detail.get("classes_written", {}))  # plans of before have no others
     before = pair.old.detail.get("classes_written")
     if before is None:
         known = {*pair.new.detail.get("classes_known", ()), *pair.new.detail.get("classes_made", ())}
@@ -148,13 +152,22 @@ def _of_pickles(check: Check, pair: Pair, state: State) -> Gap | None:
     )
 
 
+def _is_pickled(check: Check, pair: Pair, old: State, new: State) -> bool:
+    """Whether both versions pickle the values of a state, so that old ones come back as they were."""
+    if "Pickled" in (old.type or ""):
+        return True
+    return dialect_of(check, pair) is THREAD and old.type != new.type and type_change(old, new, THREAD) != SAME
+
+
 def _of_shapes(pair: Pair, state: State) -> Gap | None:
-    """The gap where the code puts values of another structure into a state of pickles than OLD's code did."""
+    """The gap where the code reads values of a state of pickles in another way than OLD's code put them in."""
     before, now = (side.detail.get("shapes_put", {}).get(state.name, ()) for side in (pair.old, pair.new))
-    if are_read_as(before, now):
+    reading = unread(before, pair.new.detail.get("shapes_read", {}).get(state.name), now)
+    if reading is None:
         return None
+    new = f"and NEW {_either(now)}" if reading.is_whole else f"of which NEW reads {reading}"
     return Gap(
-        f"the state {state.name!r} holds pickles, into which OLD puts {_either(before)} and NEW {_either(now)}",
+        f"the state {state.name!r} holds pickles, into which OLD puts {_either(before)}, {new}",
         "Put what was put there before, or into a state of another name; or have the code read both, and let this pass.",
         "shapes",
     )

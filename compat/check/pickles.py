@@ -81,7 +81,7 @@ def _attributes(old: Sequence[str], new: Sequence[str]) -> Failure | None:
 
 
 def _assigned(values: Mapping[str, str]) -> str:
-    """What stands in the class."""
+    """Lines of a class that give names these values."""
     return "; ".join(f"{name} = {value}" for name, value in values.items())
 
 

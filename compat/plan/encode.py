@@ -15,11 +15,13 @@ from compat.compiler.gc_policy import collection_paused
 from compat.compiler.job import Job
 from compat.compiler.streamgraph.graph import StreamGraph, StreamNode
 from compat.compiler.transformations.kinds import LegacySource, PhysicalTransformation, Source
+from compat.compiler.transformations.operators import PythonFunction
 from compat.plan.beyond import used_in_functions
 from compat.plan.encode_graphs import execution_graph, job_graph, stream_graph
 from compat.plan.fed import feeds_of, told_in_python
 from compat.plan.keyed_by import key_selectors_of
 from compat.plan.python_connectors import connector_of
+from compat.plan.records import records_of
 from compat.plan.states import Discovery, Opening, call, discover
 from compat.state.model.code import UserCode
 from compat.state.model.job import (
@@ -194,7 +196,7 @@ def _operators(compilation: Compilation, encoding: Encoding) -> Iterator[Operato
     for position, (id, hashed) in enumerate(compilation.hashes.items()):
         node = graph.nodes[id]
         vertex = vertices[jobs.vertex_of[id]]
-        discovery = _discovered(node, encoding)
+        discovery = _discovered(graph, node, encoding)
         detail = discovery.detail.copy()
         detail["chaining_strategy"] = None if node.chaining is None else node.chaining.value
         detail["slot_sharing_group"] = node.slot_sharing_group
@@ -232,12 +234,14 @@ def _operators(compilation: Compilation, encoding: Encoding) -> Iterator[Operato
         )
 
 
-def _discovered(node: StreamNode, encoding: Encoding) -> Discovery:
+def _discovered(graph: StreamGraph, node: StreamNode, encoding: Encoding) -> Discovery:
     """The states of a node, found out once for its operator, which is kept with them."""
     key = id(node.operator), node.id
     known = encoding.discovered.get(key)
     if known is None:
-        known = node, discover(node, opening=encoding.opening if encoding.call_open else None)
+        opening = encoding.opening if encoding.call_open else None
+        records = records_of(graph, node.id) if isinstance(node.operator, PythonFunction) else ()
+        known = node, discover(node, opening=opening, records=records)
         encoding.discovered[key] = known
     return known[1]
 

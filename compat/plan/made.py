@@ -8,7 +8,7 @@ import enum
 import hashlib
 import inspect
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
@@ -68,14 +68,19 @@ def _is_a_function(kept: type) -> bool:
     return any(is_our_module(base.__module__) for base in kept.__mro__)
 
 
-def classes_written(function: Any) -> dict[str, str]:
-    """Digests of the properties of classes that pickles depend on, for each class that the function mentions and its
-    superclasses, by ``module:name``.
+def classes_present(function: Any) -> dict[str, str]:
+    """The same digests for all classes of the program that the function's module knows."""
+    return {name: digest(sorted(_written(kept))) for name, kept in own_classes(function).items()}
+
+
+def classes_written(function: Any, made: Iterable[str] | None = None) -> dict[str, str]:
+    """Digests of the properties of classes that pickles depend on, for each class that is ``made``, or that the function
+    mentions, and its superclasses, by ``module:name``.
     """
     known = own_classes(function)
     found: dict[str, str] = {}
-    for name in classes_made(function):
-        for kept in known[name].__mro__:
+    for name in classes_made(function) if made is None else made:
+        for kept in known[name].__mro__ if name in known else ():
             if is_own_module(kept.__module__):
                 found[written_in(kept)] = digest(sorted(_written(kept)))
     return found

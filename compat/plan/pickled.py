@@ -8,16 +8,15 @@ import ast
 import dataclasses
 import dis
 import enum
-import inspect
-import textwrap
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from types import FunctionType
 from typing import Any
 
 from compat.plan.made import attributes_of, attributes_set, of_pickles, own_classes, written_in
 from compat.plan.methods import methods_of
+from compat.plan.put import puts
+from compat.plan.texts import texts_of
 
-_PUT = frozenset({"update", "add", "add_all", "put", "put_all"})
 _OF_MEMBERS = frozenset({"list", "tuple", "set", "frozenset", "sorted"})
 ENUM, NAMED_TUPLE, DATACLASS, OBJECT = "enum", "named tuple", "dataclass", "object"
 
@@ -29,39 +28,14 @@ def classes_put(function: Any, fields: Mapping[str, str]) -> dict[str, list[str]
     """
     known = {name.partition(":")[2]: written_in(kept) for name, kept in own_classes(function).items()}
     found: dict[str, set[str]] = {}
-    for method in methods_of(function):
-        for attribute, names in _put_by(method, known.keys()):
-            if attribute in fields:
-                found.setdefault(fields[attribute], set()).update(known[name] for name in names)
+    for text in texts_of(function, methods_of(function)):
+        made: dict[str, set[str]] = {}
+        for name, values in text.values.items():
+            made.setdefault(name, set()).update(one for value in values for one in _objects(value, known, made))
+        for state, call in puts(text, fields):
+            names = {name for part in call.args for name in _objects(part, known, made)}
+            found.setdefault(state, set()).update(known[name] for name in names)
     return {state: sorted(names) for state, names in found.items() if names}
-
-
-def _put_by(method: FunctionType, known: Collection[str]) -> Iterator[tuple[str, set[str]]]:
-    """The attributes of ``self`` that a method puts something into, with the known classes whose objects that has."""
-    try:
-        tree = ast.parse(textwrap.dedent(inspect.getsource(method)))
-    except (OSError, TypeError, SyntaxError):
-        return  # made at run time, or a lambda within a line
-    made: dict[str, set[str]] = {}
-    for name, value in _assigned(tree):
-        made.setdefault(name, set()).update(_objects(value, known, made))
-    for one in ast.walk(tree):
-        if isinstance(one, ast.Call) and isinstance(one.func, ast.Attribute) and one.func.attr in _PUT:
-            holder = one.func.value
-            if isinstance(holder, ast.Attribute) and isinstance(holder.value, ast.Name) and holder.value.id == "self":
-                yield holder.attr, {name for part in one.args for name in _objects(part, known, made)}
-
-
-def _assigned(tree: ast.Module) -> Iterator[tuple[str, ast.expr]]:
-    """The names that are assigned to, each with its value."""
-    for one in ast.walk(tree):
-        if not isinstance(one, ast.Assign | ast.AnnAssign | ast.NamedExpr) or one.value is None:
-            continue
-        for target in one.targets if isinstance(one, ast.Assign) else (one.target,):
-            pairs: Iterable[tuple[ast.expr, ast.expr]] = ((target, one.value),)
-            if isinstance(target, ast.Tuple) and isinstance(one.value, ast.Tuple):
-                pairs = zip(target.elts, one.value.elts, strict=False)
-            yield from ((left.id, right) for left, right in pairs if isinstance(left, ast.Name))
 
 
 def _objects(given: ast.expr, known: Collection[str], made: Mapping[str, set[str]]) -> Iterator[str]:

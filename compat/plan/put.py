@@ -1,84 +1,146 @@
 """What a function puts into its pickled states, as far as its text shows the structure of the values.
 
 A pickle is read whatever was put in: whether the code that reads it expects another structure, only the code can tell. What
-text does not show (a parameter, an element, what another function gives) may be anything.
+text does not show may be anything.
 """
 
 from __future__ import annotations
 
 import ast
-import inspect
-import textwrap
 from collections.abc import Iterable, Iterator, Mapping
-from types import FunctionType
+from types import BuiltinFunctionType, FunctionType, MethodType
 from typing import Any
 
+from compat.compiler.own_code import is_our_module
+from compat.plan.made import written_in
 from compat.plan.methods import methods_of
-from compat.state.model.behaviour import Shape, Shapes
+from compat.plan.reached import is_own_module
+from compat.plan.texts import Text, texts_of
+from compat.state.model.contents import Shape, Shapes, Step, any_of
+from compat.state.rows import Row
+from compat.state.types import MapTypeInfo, RowTypeInfo, TupleTypeInfo, TypeInformation
 
-_PUT = (
-    "update",
-    "add",
-    "add_all",
-    "put",
-    "put_all",
-)
-_OF_LISTS = (
-    "add_all",
-    "update",
-)
+_PUT = frozenset({"update", "add", "add_all", "put", "put_all"})
+_OF_LISTS = frozenset({"add_all", "update"})
 _FOLDS = ("create_accumulator", "add", "merge")
+_OF_RECORDS = {
+    **dict.fromkeys(("process_element", "map", "flat_map", "process_broadcast_element", "process_element1", "map1"), 0),
+    **dict.fromkeys(("process_element2", "map2"), 1),
+}
+"""The methods that get a record first, and of which input; broadcast ones are not told apart."""
 _NUMBER, _TEXT, _BYTES = (Shape(kind=kind) for kind in ("number", "text", "bytes"))
 _CALLS: Mapping[str, str] = {
     **dict.fromkeys(("int", "float", "len", "sum", "abs", "round", "bool"), "number"),
     **dict.fromkeys(("str", "repr"), "text"),
     **dict.fromkeys(("list", "sorted"), "list"),
-    **{name: name for name in ("tuple", "dict", "set", "frozenset", "bytes")},
+    **{name: name for name in ("tuple", "dict", "set", "bytes")},
+    "frozenset": "set",
 }
+_OF_TEXT = {
+    **dict.fromkeys(("format", "strip", "lower", "upper", "replace", "join", "isoformat", "decode"), "text"),
+    "encode": "bytes",
+}
+"""Methods whose result is known, whatever they are called on."""
+_DUMPED: Mapping[str, str] = {"json": "text", "_pickle": "bytes", "marshal": "bytes"}
+"""What ``dumps`` of a module gives."""
+_LIBRARY = ("datetime", "decimal", "collections")
+_MAKERS = ("now", "today", "utcnow", "fromtimestamp", "fromordinal", "fromisoformat", "strptime", "combine")
+_KINDS = {"Counter": "dict", "defaultdict": "dict", "OrderedDict": "dict", "deque": "list"}
 _DEPTH = 6
 _ANYTHING: Shapes = ()
 
 
-def shapes_put(function: Any, fields: Mapping[str, str], lists: Iterable[str]) -> dict[str, Shapes]:
+def shapes_put(
+    function: Any, fields: Mapping[str, str], lists: Iterable[str], records: tuple[Shapes, ...] = ()
+) -> dict[str, Shapes]:
     """What the methods of a function put into its states, by the states' names; states that it fills in other ways are missing.
 
-    ``fields`` are the names of the states by the attributes that hold them, ``lists`` those of lists.
+    ``fields`` are the names of the states by the attributes that hold them, ``lists`` those of lists, ``records`` what the
+    records of each input are.
     """
-    of_lists, found = set(lists), dict[str, list[Shapes]]()
-    for method in methods_of(function):
-        for attribute, call, text in _puts(method):
-            if (state := fields.get(attribute)) is None:
-                continue
-            given = list(_given(call, text, state in of_lists))
-            found.setdefault(state, []).extend(given)
     # One value that is not known leaves it open what all of them are.
-    return {state: _ANYTHING if _ANYTHING in shapes else _any_of(shapes) for state, shapes in found.items()}
+    return {state: _all(shapes) for state, shapes in all_put(function, fields, lists, records).items()}
+
+
+def all_put(
+    function: Any, fields: Mapping[str, str], lists: Iterable[str], records: tuple[Shapes, ...] = ()
+) -> dict[str, list[Shapes]]:
+    """The same for each place where something is put in."""
+    of_lists, found = set(lists), dict[str, list[Shapes]]()
+    for text in texts_of(function, methods_of(function)):
+        values = Values(text, _given_to(text, records))
+        for state, call in puts(text, fields):
+            found.setdefault(state, []).extend(_given(call, values, state in of_lists))
+    return found
+
+
+def puts(text: Text, fields: Mapping[str, str]) -> Iterator[tuple[str, ast.Call]]:
+    """The calls that put something into a state, with the names of the states."""
+    for call in ast.walk(text.tree):
+        if not (isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr in _PUT):
+            continue
+        if (state := text.state_in(call.func.value, fields)) is not None:
+            yield state, call
+
+
+def objects_in(shapes: Iterable[Shapes]) -> set[str]:
+    """The classes of the program whose objects are in values, as ``module:name``."""
+    found = set[str]()
+    for one in (one for some in shapes for one in some):
+        found |= {one.name} if one.kind == "object" and one.name.partition(":")[0] not in _LIBRARY else set()
+        found |= objects_in(one.parts)
+    return found
+
+
+def _given_to(text: Text, records: tuple[Shapes, ...]) -> dict[str, Shapes]:
+    """What is known of the parameters of a method that gets records."""
+    number = _OF_RECORDS.get(text.function.__name__, len(records))
+    return {text.parameters[0]: records[number]} if number < len(records) and text.parameters else {}
 
 
 def shapes_folded(function: Any) -> Shapes:
     """The accumulators of an aggregating function: what it begins with, and what its methods give."""
     found: list[Shapes] = []
     for name in _FOLDS:
-        method = getattr(function, name, None)
-        text = _Text.of(method) if method is not None else None
+        text = Text.of(getattr(function, name, None), function)
         if text is None:
             return _ANYTHING
-        found += [text.shapes(one.value) for one in ast.walk(text.tree) if isinstance(one, ast.Return) and one.value]
+        found += [
+            Values(text).of(one.value) for one in ast.walk(text.tree) if isinstance(one, ast.Return) and one.value
+        ]
     # What only adds to its accumulator gives it back: it has the shape that it began with.
-    return _any_of(found)
+    return any_of(found)
 
 
-def _puts(method: FunctionType) -> Iterator[tuple[str, ast.Call, _Text]]:
-    """The calls of a method that put something into an attribute of ``self``."""
-    text = _Text.of(method)
-    for one in ast.walk(text.tree) if text is not None else ():
-        if isinstance(one, ast.Call) and isinstance(one.func, ast.Attribute) and one.func.attr in _PUT:
-            holder = text.once(one.func.value) if text is not None else one.func.value
-            if isinstance(holder, ast.Attribute) and isinstance(holder.value, ast.Name) and text is not None:
-                yield holder.attr, one, text
+def shapes_given(function: Any, records: tuple[Shapes, ...] = ()) -> Shapes:
+    """What a function gives that is called with these."""
+    text = Text.of(function, None if isinstance(function, FunctionType | MethodType) else function)
+    return _ANYTHING if text is None else Values(text, dict(zip(text.parameters, records, strict=False))).returned()
 
 
-def _given(call: ast.Call, text: _Text, into_list: bool) -> Iterator[Shapes]:
+def shapes_of(type_info: TypeInformation | None) -> Shapes:
+    """The values of a declared type."""
+    match type_info:
+        case RowTypeInfo():
+            names = type_info.field_names
+            keys = names if names != tuple(f"f{place}" for place in range(len(names))) else ()
+            return (Shape(kind="row", parts=tuple(map(shapes_of, type_info.field_types)), keys=keys),)
+        case TupleTypeInfo():
+            return (Shape(kind="tuple", parts=tuple(map(shapes_of, type_info.field_types))),)
+        case MapTypeInfo():
+            return (Shape(kind="dict", whole=False),)
+    kind = "" if type_info is None else type_info.kind
+    return (Shape(kind=_KINDS_OF_TYPES[kind]),) if kind in _KINDS_OF_TYPES else _ANYTHING
+
+
+_KINDS_OF_TYPES = {
+    **dict.fromkeys(("BOOLEAN", "BYTE", "SHORT", "INT", "LONG", "FLOAT", "DOUBLE", "BIG_INT"), "number"),
+    **dict.fromkeys(("STRING", "CHAR"), "text"),
+    "LIST": "list",
+}
+
+
+def _given(call: ast.Call, values: Values, into_list: bool) -> Iterator[Shapes]:
     """What a call puts in: of a list or a map that is put in as a whole, its elements or entries."""
     name = call.func.attr if isinstance(call.func, ast.Attribute) else ""
     given = [*call.args, *(one.value for one in call.keywords)]
@@ -87,94 +149,206 @@ def _given(call: ast.Call, text: _Text, into_list: bool) -> Iterator[Shapes]:
         return
     last = given[-1]
     if name == "put_all":
-        yield from map(text.shapes, last.values if isinstance(last, ast.Dict) else [])
+        yield from map(values.of, last.values if isinstance(last, ast.Dict) else [])
     elif into_list and name in _OF_LISTS:
-        yield from map(text.shapes, last.elts if isinstance(last, ast.List | ast.Tuple) else [])
+        yield from map(values.of, last.elts if isinstance(last, ast.List | ast.Tuple) else [])
     else:
-        yield text.shapes(last)
+        yield values.of(last)
 
 
-class _Text:
-    """The text of a method, and what its names stand for."""
+class Values:
+    """The values of the expressions in a text, whose parameters are ``given``."""
 
-    def __init__(self, tree: ast.AST) -> None:
-        self.tree = tree
-        self._values: dict[str, list[ast.expr]] = {}
-        self._keys: dict[str, set[str]] = {}
-        for one in ast.walk(tree):
-            self._note(one)
+    def __init__(self, text: Text, given: Mapping[str, Shapes] | None = None, depth: int = 0) -> None:
+        self.text, self._given, self._depth = text, given or {}, depth
 
-    @classmethod
-    def of(cls, method: Any) -> _Text | None:
-        """None for a method without a text."""
-        try:
-            return cls(ast.parse(textwrap.dedent(inspect.getsource(method))))
-        except (OSError, TypeError, SyntaxError, IndentationError):
-            return None
+    def returned(self) -> Shapes:
+        """What the function returns; not known if one of the values is not, or it yields them."""
+        tree = self.text.tree
+        if isinstance(tree, ast.Lambda):
+            return self.of(tree.body)
+        within = [one for one in ast.walk(tree) if self._is_of_this(one)]
+        if any(isinstance(one, ast.Yield | ast.YieldFrom) for one in within):
+            return _ANYTHING
+        found = [self.of(one.value) for one in within if isinstance(one, ast.Return) and one.value is not None]
+        return _ANYTHING if _ANYTHING in found else any_of(found)
 
-    def _note(self, one: ast.AST) -> None:
-        if isinstance(one, ast.Assign | ast.AnnAssign | ast.NamedExpr | ast.AugAssign) and one.value is not None:
-            for target in one.targets if isinstance(one, ast.Assign) else (one.target,):
-                if isinstance(target, ast.Name):
-                    self._values.setdefault(target.id, []).append(one.value)
-                elif isinstance(target, ast.Subscript) and isinstance(target.value, ast.Name):
-                    key = target.slice.value if isinstance(target.slice, ast.Constant) else None
-                    self._keys.setdefault(target.value.id, set()).update([key] if isinstance(key, str) else [])
+    def _is_of_this(self, one: ast.AST) -> bool:
+        """Whether a node is no part of a function within this one."""
+        while one is not self.text.tree:
+            one = self.text.parents[one]
+            if one is not self.text.tree and isinstance(one, ast.FunctionDef | ast.Lambda | ast.AsyncFunctionDef):
+                return False
+        return True
 
-    def once(self, given: ast.expr) -> ast.expr:
-        """What a name stands for that is given a value once."""
-        values = self._values.get(given.id, ()) if isinstance(given, ast.Name) else ()
-        return values[0] if len(values) == 1 else given
-
-    def shapes(self, given: ast.expr, depth: int = 0) -> Shapes:
+    def of(self, given: ast.expr, depth: int = 0) -> Shapes:
         """What an expression may give; ``_ANYTHING`` if that is not known."""
-        if depth > _DEPTH:
+        if depth + self._depth > _DEPTH:
             return _ANYTHING
         match given:
             case ast.Constant(value=value):
                 return _of_constant(value)
             case ast.JoinedStr():
                 return (_TEXT,)
+            case ast.Compare():
+                return (_NUMBER,)
             case ast.Tuple(elts=parts):
-                return (Shape(kind="tuple", parts=tuple(self.shapes(one, depth + 1) for one in parts)),)
-            case ast.List() | ast.ListComp():
+                return (_in_parts("tuple", [self.of(one, depth + 1) for one in parts]),)
+            case ast.List(elts=parts) | ast.Set(elts=parts):
+                kind = "list" if isinstance(given, ast.List) else "set"
+                return (_in_parts(kind, [_all(self.of(one, depth + 1) for one in parts)]),)
+            case ast.ListComp():
                 return (Shape(kind="list"),)
-            case ast.Set() | ast.SetComp():
+            case ast.SetComp():
                 return (Shape(kind="set"),)
-            case ast.Dict(keys=keys):
-                names = {key.value for key in keys if isinstance(key, ast.Constant) and isinstance(key.value, str)}
-                return (Shape(kind="dict", keys=tuple(sorted(names)), whole=len(names) == len(keys)),)
+            case ast.Dict():
+                return (self._of_dict(given, depth),)
             case ast.DictComp():
                 return (Shape(kind="dict", whole=False),)
-            case ast.Call(func=ast.Name(id=name)) if name in _CALLS:
-                return (Shape(kind=_CALLS[name], whole=False),)
+            case ast.Call():
+                return self._of_call(given, depth)
+            case ast.Subscript(value=value, slice=ast.Constant(value=int() as place)):
+                found = [one.at(Step(kind="item", place=place)) or () for one in self.of(value, depth + 1)]
+                return _all(found)
             case ast.UnaryOp(operand=operand):
-                return self.shapes(operand, depth + 1)
-            case ast.BinOp(left=left, right=right):
-                return self._either((left, right), depth)
+                return self.of(operand, depth + 1)
+            case ast.BinOp(left=left, op=op, right=right):
+                return self._of_operation(left, op, right, depth)
             case ast.BoolOp(values=values):
                 return self._either(values, depth)
             case ast.IfExp(body=body, orelse=orelse):
                 return self._either((body, orelse), depth)
             case ast.Name(id=name):
-                return self._of_name(name, depth)
+                return self._of_name(given, name, depth)
         return _ANYTHING
+
+    def _of_operation(self, left: ast.expr, op: ast.operator, right: ast.expr, depth: int) -> Shapes:
+        if isinstance(op, ast.Mod):
+            return self.of(left, depth + 1)
+        found = self._either((left, right), depth)
+        several = tuple(one for one in found if one.kind != "number")
+        return several or found if isinstance(op, ast.Mult) else found
+
+    def _of_dict(self, given: ast.Dict, depth: int) -> Shape:
+        named = {
+            key.value: self.of(value, depth + 1)
+            for key, value in zip(given.keys, given.values, strict=True)
+            if isinstance(key, ast.Constant) and isinstance(key.value, str)
+        }
+        return _with_keys(named, whole=len(named) == len(given.keys))
+
+    def _of_call(self, given: ast.Call, depth: int) -> Shapes:
+        called = self.text.resolve(given.func)
+        if isinstance(given.func, ast.Name) and called in _BUILT_IN:
+            return self._of_built_in(given, given.func.id, depth)
+        if isinstance(called, FunctionType | BuiltinFunctionType) and called.__name__ == "dumps":
+            return (Shape(kind=_DUMPED[called.__module__]),) if called.__module__ in _DUMPED else _ANYTHING
+        if isinstance(called, FunctionType | MethodType):
+            return self._of_function(given, called, depth)
+        if isinstance(called, type):
+            return self._of_class(given, called, depth)
+        if isinstance(given.func, ast.Attribute) and given.func.attr in _MAKERS:
+            owner = self.text.resolve(given.func.value)
+            return self._of_class(given, owner, depth) if isinstance(owner, type) else _ANYTHING
+        if isinstance(given.func, ast.Attribute) and given.func.attr in _OF_TEXT:
+            return (Shape(kind=_OF_TEXT[given.func.attr]),)
+        return _ANYTHING
+
+    def _of_built_in(self, given: ast.Call, name: str, depth: int) -> Shapes:
+        if name == "dict" and not given.args and all(one.arg for one in given.keywords):
+            return (_with_keys({one.arg or "": self.of(one.value, depth + 1) for one in given.keywords}),)
+        only = given.args[0] if len(given.args) == 1 else None
+        if name == "tuple" and isinstance(only, ast.List | ast.Tuple):
+            return (_in_parts("tuple", [self.of(one, depth + 1) for one in only.elts]),)
+        kind = _CALLS[name]
+        return (Shape(kind=kind, whole=kind in ("number", "text", "bytes")),)
+
+    def _of_function(self, given: ast.Call, called: FunctionType | MethodType, depth: int) -> Shapes:
+        text = Text.of(called)
+        if text is None or any(isinstance(one, ast.Starred) for one in given.args):
+            return _ANYTHING
+        known = dict(zip(text.parameters, (self.of(one, depth + 1) for one in given.args), strict=False))
+        known |= {one.arg: self.of(one.value, depth + 1) for one in given.keywords if one.arg}
+        return Values(text, known, self._depth + depth + 1).returned()
+
+    def _of_class(self, given: ast.Call, called: type, depth: int) -> Shapes:
+        if called is Row:
+            if any(isinstance(one, ast.Starred) for one in given.args) or any(
+                one.arg is None for one in given.keywords
+            ):
+                return (Shape(kind="row", whole=False),)
+            parts = (*given.args, *(one.value for one in given.keywords))
+            row = _in_parts("row", [self.of(one, depth + 1) for one in parts])
+            return (Shape(kind="row", parts=row.parts, keys=tuple(one.arg or "" for one in given.keywords)),)
+        if called.__module__ in _LIBRARY:
+            kind = _KINDS.get(called.__name__, "object")
+            return (Shape(kind=kind, whole=False, name=f"{called.__module__}:{called.__name__}"),)
+        own = is_own_module(called.__module__) and not is_our_module(called.__module__)
+        return (Shape(kind="object", name=written_in(called)),) if own else _ANYTHING
 
     def _either(self, parts: Iterable[ast.expr], depth: int) -> Shapes:
         """What is known of several: ``old or 0`` is a number, whatever ``old`` is."""
-        return _any_of(self.shapes(one, depth + 1) for one in parts)
+        return any_of(self.of(one, depth + 1) for one in parts)
 
-    def _of_name(self, name: str, depth: int) -> Shapes:
-        found = self._either(self._values.get(name, ()), depth)
-        keys = self._keys.get(name)
-        if keys is None:
+    def _of_name(self, given: ast.Name, name: str, depth: int) -> Shapes:
+        around = self.text.resolve(given)
+        if around is not None:
+            return _of_value(around)
+        found = any_of([self._given.get(name, ()), self._either(self.text.values.get(name, ()), depth)])
+        if name in self.text.changed:
+            found = tuple(_loosened(one) for one in found)
+        stored = self.text.stored.get(name)
+        if stored is None:
             return found
         dicts = [one for one in found if one.kind == "dict"] or [Shape(kind="dict", whole=False)]
-        return tuple(Shape(kind="dict", keys=tuple(sorted({*one.keys, *keys})), whole=one.whole) for one in dicts)
+        return tuple(self._with_stored(one, stored, depth) for one in dicts) if dicts else found
+
+    def _with_stored(self, one: Shape, stored: Iterable[tuple[ast.expr, ast.expr]], depth: int) -> Shape:
+        """A dict into which further values were put."""
+        known, whole = dict(one.by_key), one.whole
+        for key, value in stored:
+            if isinstance(key, ast.Constant) and isinstance(key.value, str):
+                known[key.value] = any_of([known.get(key.value, ()), self.of(value, depth + 1)])
+            else:
+                whole = False
+        return Shape(kind="dict", **_keyed(known), whole=whole, name=one.name)
 
 
-def _any_of(given: Iterable[Shapes]) -> Shapes:
-    return tuple(sorted({shape for shapes in given for shape in shapes}, key=repr))
+_BUILT_IN = {__builtins__[name] if isinstance(__builtins__, dict) else getattr(__builtins__, name) for name in _CALLS}
+
+
+def _loosened(one: Shape) -> Shape:
+    """The shape of what a method of it may have changed."""
+    if one.kind in ("list", "set"):
+        return Shape(kind=one.kind, name=one.name)
+    return Shape(kind="dict", keys=one.keys, whole=False, name=one.name) if one.kind == "dict" else one
+
+
+def _in_parts(kind: str, parts: list[Shapes]) -> Shape:
+    known = kind in ("tuple", "row") or any(parts)
+    return Shape(kind=kind, parts=tuple(parts) if known else ())
+
+
+def _with_keys(known: Mapping[str, Shapes], *, whole: bool = True) -> Shape:
+    return Shape(kind="dict", **_keyed(known), whole=whole)
+
+
+def _keyed(known: Mapping[str, Shapes]) -> dict[str, Any]:
+    keys = tuple(sorted(known))
+    return {"keys": keys, "parts": tuple(known[key] for key in keys) if any(known.values()) else ()}
+
+
+def _all(given: Iterable[Shapes]) -> Shapes:
+    """What any of them may be; not known if one of them is not."""
+    found = list(given)
+    return _ANYTHING if _ANYTHING in found else any_of(found)
+
+
+def _of_value(value: Any) -> Shapes:
+    """A plain value of the program."""
+    if isinstance(value, tuple):
+        return (_in_parts("tuple", [_of_value(one) for one in value]),) if type(value) is tuple else _ANYTHING
+    return _of_constant(value) if isinstance(value, str | bytes | int | float) else _ANYTHING
 
 
 def _of_constant(value: Any) -> Shapes:

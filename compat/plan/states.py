@@ -33,17 +33,25 @@ from compat.plan.asked import PER_WINDOW_CALLS, Asked, asked_while_processing
 from compat.plan.built_in import more_of, states_of
 from compat.plan.folding import fold_of
 from compat.plan.held import holding_of
-from compat.plan.made import classes_known, classes_made, classes_written, values_of
+from compat.plan.made import classes_known, classes_made, classes_present, classes_written, values_of
 from compat.plan.methods import closure_of, names_used
 from compat.plan.pickled import classes_put, classes_shaped
-from compat.plan.put import shapes_folded, shapes_put
+from compat.plan.put import all_put, objects_in, shapes_folded, shapes_of, shapes_put
+from compat.plan.read import reads_folded, reads_of, reads_of_reducing, reads_of_windows
 from compat.state import names as framework
-from compat.state.descriptors import AggregatingStateDescriptor
-from compat.state.model.behaviour import Holding, Shapes
+from compat.state.descriptors import (
+    AggregatingStateDescriptor,
+    ListStateDescriptor,
+    MapStateDescriptor,
+    ReducingStateDescriptor,
+)
+from compat.state.model.behaviour import Holding
+from compat.state.model.contents import Reads, Shapes
 from compat.state.model.operators import Detail
 from compat.state.model.source_line import SourceLine
 from compat.state.model.states import FUNCTIONS_OF_CONTENTS, Known, More, State, StateKind, StateScope
 from compat.state.time import milliseconds_of
+from compat.state.types.composite import ListTypeInfo, MapTypeInfo, RowTypeInfo, TupleTypeInfo
 
 _KEYED = frozenset(
     {
@@ -94,15 +102,15 @@ def call(function: Callable[[], object]) -> object:
     return function()
 
 
-def discover(node: StreamNode, *, opening: Opening | None = call) -> Discovery:
+def discover(node: StreamNode, *, opening: Opening | None = call, records: tuple[Shapes, ...] = ()) -> Discovery:
     """Find the states of a node. ``opening`` calls the opening methods of the program's functions; None: they are not
-    opened.
+    opened. ``records`` are what it gets by each input, as far as that is known.
     """
     operator = node.operator
     if operator is None:
         return Discovery((), None, False, {})
     if isinstance(operator, PythonFunction):
-        return _python(node, operator, opening)
+        return _python(node, operator, opening, records)
     return _java(node, operator)
 
 
@@ -209,7 +217,9 @@ def _declared(state: Mapping[str, Any], node: StreamNode) -> State:
 # Operators that run in Python
 
 
-def _python(node: StreamNode, operator: PythonFunction, opening: Opening | None) -> Discovery:
+def _python(
+    node: StreamNode, operator: PythonFunction, opening: Opening | None, records: tuple[Shapes, ...]
+) -> Discovery:
     keyed = operator.python in _KEYED
     detail = _python_detail(operator)
     states: list[State] = []
@@ -237,35 +247,90 @@ def _python(node: StreamNode, operator: PythonFunction, opening: Opening | None)
         if (holding := holding_of(operator.function, context.names, trigger, asked)) is not None:
             detail["holding"] = holding
     has_state = keyed or bool(states)
-    if any("Pickled" in (state.type or "") for state in states if not state.built_in):
-        detail["classes_made"] = classes_made(operator.function)
-        detail["classes_known"] = classes_known(operator.function)
-        detail["classes_written"] = classes_written(operator.function)
-        detail["classes_shaped"] = classes_shaped(operator.function)
-        held = detail.get("holding")
-        detail["classes_put"] = {} if held is None else classes_put(operator.function, held.fields)
-    if shapes := _shapes(operator, states, context, detail.get("holding")):
-        detail["shapes_put"] = shapes
+    detail.update(_pickles(operator, states, context, detail.get("holding"), records))
     if unknown is not None:
         detail["known_states"] = [state.name for state in states]
     return Discovery(None if unknown else tuple(states), unknown, has_state, detail)
 
 
-def _shapes(
-    operator: PythonFunction, states: Iterable[State], context: RuntimeContext, holding: Holding | None
-) -> dict[str, Shapes]:
-    """What the code puts into the states that are pickled, by their names."""
-    pickled = {state.name: state for state in states if "Pickled" in (state.type or "")}
-    if not pickled:
-        return {}
-    lists = [name for name, state in pickled.items() if state.kind is StateKind.LIST]
-    found = {} if holding is None else shapes_put(operator.function, holding.fields, lists)
+def _pickles(
+    operator: PythonFunction,
+    states: Iterable[State],
+    context: RuntimeContext,
+    holding: Holding | None,
+    records: tuple[Shapes, ...],
+) -> Detail:
+    """What is known of the values in the states that are pickled, and of their classes."""
+    found: Detail = {}
+    fields = {} if holding is None else holding.fields
+    own = [state for state in states if not state.built_in]
+    if any("Pickled" in (state.type or "") for state in own):
+        lists = [state.name for state in own if state.kind is StateKind.LIST]
+        everything = all_put(operator.function, fields, lists, records)
+        classes = {state: set(names) for state, names in classes_put(operator.function, fields).items()}
+        for state, shapes in everything.items():
+            classes.setdefault(state, set()).update(objects_in(shapes))
+        found["classes_put"] = {state: sorted(names) for state, names in classes.items() if names}
+        found["classes_made"] = sorted(
+            {*classes_made(operator.function), *(one for some in classes.values() for one in some)}
+        )
+        found["classes_known"] = classes_known(operator.function)
+        found["classes_written"] = classes_written(operator.function, found["classes_made"])
+        found["classes_present"] = classes_present(operator.function)
+        found["classes_shaped"] = classes_shaped(operator.function)
+    watched = {state.name: state for state in states if _may_be_pickled(state)}
+    if watched:
+        put, read = _values(operator, watched, context, fields, records)
+        found["shapes_put"] = {name: shapes for name, shapes in put.items() if name in watched and shapes}
+        found["shapes_read"] = {name: reads for name, reads in read.items() if name in watched}
+    return found
+
+
+def _may_be_pickled(state: State) -> bool:
+    """Whether values are pickled, at least in thread mode."""
+    type = state.type or ""
+    own = not state.built_in or state.name == framework.WINDOW_CONTENTS
+    return "Pickled" in type or (own and ("Row" in type or "Tuple" in type))
+
+
+def _values(
+    operator: PythonFunction,
+    watched: Mapping[str, State],
+    context: RuntimeContext,
+    fields: Mapping[str, str],
+    records: tuple[Shapes, ...],
+) -> tuple[dict[str, Shapes], dict[str, Reads]]:
+    """What the code puts into states, and what it reads of their values."""
+    kinds = {name: state.kind.value for name, state in watched.items()}
+    lists = [name for name, kind in kinds.items() if kind == "list"]
+    put = shapes_put(operator.function, fields, lists, records)
+    read: dict[str, Reads | None] = {**reads_of(operator.function, fields, kinds)}
     for descriptor, _ in context.descriptors:
         if isinstance(descriptor, AggregatingStateDescriptor):
-            found[descriptor.name] = shapes_folded(descriptor.get_agg_function())
-    if isinstance(operator, ops.Window) and operator.call is ops.WindowCall.AGGREGATE:
-        found[framework.WINDOW_CONTENTS] = shapes_folded(operator.combine)
-    return {name: shapes for name, shapes in found.items() if name in pickled and shapes}
+            put[descriptor.name] = shapes_folded(descriptor.get_agg_function())
+            read[descriptor.name] = reads_folded(descriptor.get_agg_function())
+        elif isinstance(descriptor, ReducingStateDescriptor) and (reads := read.get(descriptor.name)) is not None:
+            read[descriptor.name] = reads_of_reducing(descriptor.get_reduce_function(), reads)
+        if declared := _declared_values(descriptor):
+            put[descriptor.name] = declared
+    if isinstance(operator, ops.Window):
+        if operator.call is ops.WindowCall.AGGREGATE:
+            put[framework.WINDOW_CONTENTS] = shapes_folded(operator.combine)
+            read[framework.WINDOW_CONTENTS] = reads_folded(operator.combine)
+        else:
+            put[framework.WINDOW_CONTENTS] = records[0] if records else ()
+            read[framework.WINDOW_CONTENTS] = None if operator.call.combines else reads_of_windows(operator.function)
+    return put, {name: reads for name, reads in read.items() if reads is not None}
+
+
+def _declared_values(descriptor: Any) -> Shapes:
+    """The values of a state whose type is one of rows or tuples."""
+    type = descriptor.type_info
+    if isinstance(type, MapTypeInfo) and isinstance(descriptor, MapStateDescriptor):
+        type = type.value_type
+    elif isinstance(type, ListTypeInfo) and isinstance(descriptor, ListStateDescriptor):
+        type = type.element_type
+    return shapes_of(type) if isinstance(type, RowTypeInfo | TupleTypeInfo) else ()
 
 
 def _python_detail(operator: PythonFunction) -> Detail:

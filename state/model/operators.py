@@ -6,9 +6,10 @@ from typing import TypedDict
 
 from msgspec import field
 
-from compat.state.model.behaviour import Holding, Pattern, Shapes
+from compat.state.model.behaviour import Holding, Pattern
 from compat.state.model.code import Key, UserCode
 from compat.state.model.connectors import Connector
+from compat.state.model.contents import Reads, Shapes
 from compat.state.model.fields import Id, Index, Int, Long, Record, written
 from compat.state.model.source_line import SourceLine
 from compat.state.model.states import More, State
@@ -62,9 +63,11 @@ Detail = TypedDict(
         "classes_known": list[str],
         "classes_pickled": dict[str, list[str]],
         "classes_written": dict[str, str],
+        "classes_present": dict[str, str],
         "classes_shaped": dict[str, list[str]],
         "classes_put": dict[str, list[str]],
         "shapes_put": dict[str, Shapes],
+        "shapes_read": dict[str, Reads],
         "made_with": dict[str, str],
     },
     total=False,

@@ -15,6 +15,7 @@ from compat.check.mapping import Pair, map_state
 from compat.loader.jvm.answers import Answer, Answers, StateChange
 from compat.loader.jvm.messages import Rehearsal, StateReading
 from compat.state.model.code import UserCode, WrittenClass
+from compat.state.model.contents import Reading, Shape, Step
 from compat.state.model.operators import Operator
 from compat.state.model.states import More, Serializers, State, StateKind, StateScope
 from compat.state.names import END_OF_INPUT, WINDOW_CONTENTS
@@ -173,6 +174,7 @@ CLASSES = {"m:Pair": "1", "m:Other": "2"}
         ({"classes_written": CLASSES}, {"classes_written": {"m:Pair": "3", "m:Other": "3"}}, "Pair and Other changed"),
         ({"classes_written": CLASSES}, {"classes_written": {"m:Another": "3"}}, ""),
         ({"classes_written": CLASSES}, {}, ""),
+        ({"classes_written": CLASSES}, {"classes_present": {**CLASSES, "m:Pair": "3"}}, PAIR_CHANGED),
         ({"classes_made": ["m:Pair"]}, {"classes_known": ["m:Pair"]}, "the fields that Pair had"),
         ({"classes_made": ["m:Pair"]}, {"classes_made": ["m:Pair"]}, "the fields that Pair had"),
         ({"classes_made": ["m:Pair"]}, {"classes_known": ["m:Other"]}, ""),
@@ -188,6 +190,35 @@ def test_pickles_of_classes_that_changed_are_a_gap(before: dict[str, Any], after
     assert isinstance(found, Evidence) or f", and {changed}" in found.why
     for other in (N, state(type="Pickled", built_in=True)):
         assert isinstance(proof(other, other, **details), Evidence)
+
+
+NUMBER, TEXT, ITEM = Shape(kind="number"), Shape(kind="text"), Reading(steps=(Step(kind="item"), Step(kind="there")))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "reads", "why"),
+    [
+        (NUMBER, NUMBER, None, ""),
+        (NUMBER, TEXT, None, "OLD puts a number, and NEW text"),
+        (NUMBER, TEXT, (), ""),
+        (NUMBER, TEXT, (Reading(),), "OLD puts a number, and NEW text"),
+        (NUMBER, NUMBER, (ITEM,), "OLD puts a number, of which NEW reads value[0]"),
+        (NUMBER, None, (ITEM,), "OLD puts a number, of which NEW reads value[0]"),
+        (TEXT, NUMBER, (ITEM,), ""),
+        (None, TEXT, (ITEM,), ""),
+    ],
+)
+def test_pickles_that_new_reads_in_another_way_are_a_gap(old: Any, new: Any, reads: Any, why: str) -> None:
+    before, after = ({"shapes_put": {} if shape is None else {"n": (shape,)}} for shape in (old, new))
+    found = proof(PICKLED, PICKLED, before={"detail": before}, after={"detail": after | read_by(reads)})
+    assert cause(found) == ("shapes" if why else None)
+    assert isinstance(found, Evidence) or found.why.endswith(why)
+    assert isinstance(proof(N, N, before={"detail": before}, after={"detail": after | read_by(reads)}), Evidence)
+
+
+def read_by(reads: Any) -> dict[str, Any]:
+    """What a plan tells of the readings of the state."""
+    return {} if reads is None else {"shapes_read": {"n": reads}}
 
 
 UNTOLD = StateChange(name="n", scope="keyed", fails=False, reasons=(), untold=True)

@@ -2,31 +2,25 @@
 
 from __future__ import annotations
 
-import importlib.util
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from compat.plan.put import shapes_folded, shapes_put
-from compat.state.model.behaviour import Shape, are_read_as
+from compat.plan.put import objects_in, shapes_folded, shapes_of, shapes_put
+from compat.state.model.contents import Shape
+from compat.state.types import Types
+from tests.compat.plan.programs import made
 
 NUMBER, TEXT = Shape(kind="number"), Shape(kind="text")
 
 
-def made(text: str, folder: Path) -> Any:
-    file = folder / "program.py"
-    file.write_text(text)
-    spec = importlib.util.spec_from_file_location("program_of_test_put", file)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module.F()
-
-
 def pair(*parts: tuple[Shape, ...]) -> Shape:
     return Shape(kind="tuple", parts=parts)
+
+
+def named(*, whole: bool = True, **values: tuple[Shape, ...]) -> Shape:
+    return Shape(kind="dict", keys=tuple(values), parts=tuple(values.values()), whole=whole)
 
 
 @pytest.mark.parametrize(
@@ -38,10 +32,10 @@ def pair(*parts: tuple[Shape, ...]) -> Shape:
         ("n = self.s.value() or (0, 0); self.s.update((n[0] + 1, value))", (pair((NUMBER,), ()),)),
         ("self.s.update(f'{value}')", (TEXT,)),
         ("self.s.update('a' if value else 1)", (NUMBER, TEXT)),
-        ("n = self.s.value() or {'a': 0}; n['b'] = 1; self.s.update(n)", (Shape(kind="dict", keys=("a", "b")),)),
-        ("self.s.update({**value, 'a': 1})", (Shape(kind="dict", keys=("a",), whole=False),)),
+        ("n = self.s.value() or {'a': 0}; n['b'] = 1; self.s.update(n)", (named(a=(NUMBER,), b=(NUMBER,)),)),
+        ("self.s.update({**value, 'a': 1})", (named(a=(NUMBER,), whole=False),)),
         ("self.s.update([value])", (Shape(kind="list"),)),
-        ("self.s.update(len(value))", (Shape(kind="number", whole=False),)),
+        ("self.s.update(len(value))", (NUMBER,)),
         ("state = self.s; state.update('a')", (TEXT,)),
         ("self.s.update(value)", ()),
         ("self.s.update(1); self.s.update(value)", ()),
@@ -72,32 +66,67 @@ def test_what_has_no_text_is_not_known() -> None:
     assert shapes_folded(int) == ()
 
 
-DICT = Shape(kind="dict", keys=("a", "b"))
+LIBRARIES = "import collections\nimport datetime\nimport json\nimport pickle\nfrom compat.state.rows import Row\n"
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "read"),
+    ("value", "told"),
     [
-        ((NUMBER,), (NUMBER,), True),
-        ((NUMBER,), (TEXT,), False),
-        ((NUMBER, TEXT), (TEXT,), False),
-        ((TEXT,), (NUMBER, TEXT), True),
-        ((), (TEXT,), True),
-        ((NUMBER,), (), True),
-        ((pair((NUMBER,), ()),), (pair((NUMBER,), (TEXT,)),), True),
-        ((pair((NUMBER,), ()),), (pair((NUMBER,)),), False),
-        ((pair((NUMBER,)),), (pair((TEXT,)),), False),
-        ((NUMBER,), (pair((NUMBER,)),), False),
-        ((DICT,), (Shape(kind="dict", keys=("a",)),), True),
-        ((Shape(kind="dict", keys=("a",)),), (DICT,), False),
-        ((Shape(kind="dict", keys=("a",), whole=False),), (DICT,), True),
-        ((Shape(kind="tuple", whole=False),), (pair((NUMBER,)),), True),
+        ("twice(value)", (NUMBER,)),
+        ("self.named(value)", (TEXT,)),
+        ("Own(value)", (Shape(kind="object", name="program_of_a_test:Own"),)),
+        ("Row(value, 1)", (Shape(kind="row", parts=((), (NUMBER,))),)),
+        ("Row(a=1)", (Shape(kind="row", parts=((NUMBER,),), keys=("a",)),)),
+        ("Row(*value)", (Shape(kind="row", whole=False),)),
+        ("json.dumps(value)", (TEXT,)),
+        ("pickle.dumps(value)", (Shape(kind="bytes"),)),
+        ("datetime.date.today()", (Shape(kind="object", name="datetime:date", whole=False),)),
+        ("collections.Counter(value)", (Shape(kind="dict", name="collections:Counter", whole=False),)),
+        ("value.strip()", (TEXT,)),
+        ("value.anything()", ()),
+        ("(1, 'a')[1]", (TEXT,)),
+        ("[1, 2]", (Shape(kind="list", parts=((NUMBER,),)),)),
+        ("tuple([value])", (pair(()),)),
+        ("dict(a=1)", (named(a=(NUMBER,)),)),
+        ("LIMIT", (NUMBER,)),
+        ("'%s' % value", (TEXT,)),
+        ("[0] * value", (Shape(kind="list", parts=((NUMBER,),)),)),
+        ("value < 1", (NUMBER,)),
+        ("None", ()),
     ],
 )
-def test_old_values_are_read_where_new_ones_are_alike(old: Any, new: Any, read: bool) -> None:
-    assert are_read_as(old, new) is read
+def test_what_an_expression_gives(value: str, told: Any, tmp_path: Path) -> None:
+    text = (
+        f"{LIBRARIES}LIMIT = 3\ndef twice(v):\n    return 2 * v\nclass Own:\n    def __init__(self, v): pass\n"
+        "class F:\n    def named(self, v):\n        return f'{v}'\n"
+        f"    def process_element(self, value, ctx):\n        self.s.update({value})\n"
+    )
+    assert shapes_put(made(text, tmp_path), {"s": "state"}, ()) == {"state": told}
 
 
-def test_shapes_in_words() -> None:
-    words = [str(one) for one in (NUMBER, TEXT, pair((NUMBER,), ()), DICT, Shape(kind="dict"), Shape(kind="list"))]
-    assert words == ["a number", "text", "a tuple of 2", "a dict with 'a', 'b'", "a dict", "a list"]
+@pytest.mark.parametrize(("records", "told"), [(((TEXT,),), (TEXT,)), (((),), ()), ((), ())])
+def test_records_are_what_they_are_said_to_be(records: Any, told: Any, tmp_path: Path) -> None:
+    function = made("class F:\n    def process_element(self, value, ctx):\n        self.s.update(value)\n", tmp_path)
+    assert shapes_put(function, {"s": "state"}, (), records) == {"state": told}
+
+
+@pytest.mark.parametrize(
+    ("type_info", "told"),
+    [
+        (Types.LONG(), (NUMBER,)),
+        (Types.STRING(), (TEXT,)),
+        (Types.TUPLE([Types.LONG(), Types.STRING()]), (pair((NUMBER,), (TEXT,)),)),
+        (Types.ROW([Types.LONG()]), (Shape(kind="row", parts=((NUMBER,),)),)),
+        (Types.ROW_NAMED(["a"], [Types.LONG()]), (Shape(kind="row", parts=((NUMBER,),), keys=("a",)),)),
+        (Types.MAP(Types.LONG(), Types.LONG()), (Shape(kind="dict", whole=False),)),
+        (Types.PICKLED_BYTE_ARRAY(), ()),
+        (None, ()),
+    ],
+)
+def test_the_values_of_a_type(type_info: Any, told: Any) -> None:
+    assert shapes_of(type_info) == told
+
+
+def test_objects_are_found_in_parts() -> None:
+    own, day = (Shape(kind="object", name=name) for name in ("m:Own", "datetime:date"))
+    assert objects_in([(pair((own,), (day,)),), (Shape(kind="list", parts=((own,),)),)]) == {"m:Own"}

@@ -1,0 +1,148 @@
+"""The structure of pickled values, and whether code reads it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from compat.state.model.contents import Reading, Shape, Step, are_read_as, unread
+
+NUMBER, TEXT, LIST = (Shape(kind=kind) for kind in ("number", "text", "list"))
+DICT = Shape(kind="dict", keys=("a", "b"))
+DATE = Shape(kind="object", name="datetime:date")
+OWN = Shape(kind="object", name="m:Own")
+
+
+def pair(*parts: tuple[Shape, ...]) -> Shape:
+    return Shape(kind="tuple", parts=parts)
+
+
+def row(*keys: str) -> Shape:
+    return Shape(kind="row", parts=((NUMBER,),) * 2, keys=keys)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "read"),
+    [
+        ((NUMBER,), (NUMBER,), True),
+        ((NUMBER,), (TEXT,), False),
+        ((NUMBER, TEXT), (TEXT,), False),
+        ((TEXT,), (NUMBER, TEXT), True),
+        ((), (TEXT,), True),
+        ((NUMBER,), (), True),
+        ((pair((NUMBER,), ()),), (pair((NUMBER,), (TEXT,)),), True),
+        ((pair((NUMBER,), ()),), (pair((NUMBER,)),), False),
+        ((pair((NUMBER,)),), (pair((TEXT,)),), False),
+        ((NUMBER,), (pair((NUMBER,)),), False),
+        ((DICT,), (Shape(kind="dict", keys=("a",)),), True),
+        ((Shape(kind="dict", keys=("a",)),), (DICT,), False),
+        ((Shape(kind="dict", keys=("a",), whole=False),), (DICT,), True),
+        (
+            (Shape(kind="dict", keys=("a",), parts=((TEXT,),)),),
+            (Shape(kind="dict", keys=("a",), parts=((NUMBER,),)),),
+            False,
+        ),
+        ((Shape(kind="tuple", whole=False),), (pair((NUMBER,)),), True),
+        ((Shape(kind="list", parts=((NUMBER,),)),), (Shape(kind="list", parts=((TEXT,),)),), False),
+        ((Shape(kind="list", parts=((NUMBER,),)),), (LIST,), True),
+        ((row("a", "b"),), (row("b", "a"),), False),
+        ((row("a", "b"),), (row(),), True),
+        ((OWN,), (DATE,), False),
+    ],
+)
+def test_old_values_are_read_where_new_ones_are_alike(old: Any, new: Any, read: bool) -> None:
+    assert are_read_as(old, new) is read
+
+
+def steps(*given: tuple[str, object]) -> tuple[Step, ...]:
+    """Steps by their kinds, and what each needs."""
+    fields = {str: "name", int: "place", tuple: "names"}
+    return tuple(Step(kind=kind, **{fields[type(what)]: what} if what is not None else {}) for kind, what in given)  # type: ignore[arg-type]
+
+
+THERE = ("there", None)
+PAIR = pair((NUMBER,), (TEXT,))
+
+
+@pytest.mark.parametrize(
+    ("old", "reading", "read"),
+    [
+        (NUMBER, steps(("item", 0), THERE), False),
+        (PAIR, steps(("item", 1), THERE), True),
+        (PAIR, steps(("item", 1), ("kind", "number")), False),
+        (PAIR, steps(("item", -1), ("kind", "text")), True),
+        (PAIR, steps(("item", 2), THERE), False),
+        (PAIR, steps(("parts", 2), THERE), True),
+        (PAIR, steps(("parts", 3), THERE), False),
+        (TEXT, steps(("item", 0), THERE), True),
+        (DICT, steps(("item", 0), THERE), False),
+        (DICT, steps(("key", "a"), THERE), True),
+        (DICT, steps(("key", "c"), THERE), False),
+        (DICT, steps(("maybe", "c"), THERE), True),
+        (PAIR, steps(("key", "a"), THERE), False),
+        (row("a", "b"), steps(("key", "a"), THERE), True),
+        (row("a", "b"), steps(("attribute", "c"), THERE), False),
+        (NUMBER, steps(("many", None)), False),
+        (LIST, steps(("many", None)), True),
+        (NUMBER, steps(("element", None), THERE), False),
+        (Shape(kind="list", parts=((NUMBER,),)), steps(("element", None), ("kind", "number")), True),
+        (NUMBER, steps(("attribute", "append"), THERE), False),
+        (LIST, steps(("attribute", "append"), THERE), True),
+        (DATE, steps(("attribute", "year"), THERE), True),
+        (DATE, steps(("attribute", "hour"), THERE), False),
+        (OWN, steps(("attribute", "anything"), THERE), True),
+        (TEXT, steps(("digits", None)), False),
+        (NUMBER, steps(("digits", None)), True),
+        (Shape(kind="object", name="decimal:Decimal"), steps(("digits", None)), True),
+        (Shape(kind="object", name="decimal:Decimal"), steps(("kind", "number")), False),
+        (NUMBER, steps(("is", ("tuple",)), ("item", 0), THERE), True),
+        (NUMBER, steps(("is not", ("tuple",)), ("item", 0), THERE), False),
+        (pair(), steps(("is", ("Sequence",)), ("item", 0), THERE), False),
+        (DICT, steps(("with", "c"), ("key", "c"), THERE), True),
+        (DICT, steps(("without", "c"), ("key", "c"), THERE), False),
+        (DICT, steps(("items", None), ("element", None), ("item", 1), THERE), True),
+        (LIST, steps(("items", None), THERE), False),
+        (NUMBER, steps(("listed", None), ("element", None), ("kind", "number")), True),
+        (NUMBER, steps(("entries", None), ("element", None), ("item", 1), ("kind", "text")), False),
+        (NUMBER, steps(), False),
+        (NUMBER, steps(("asked", None)), False),
+    ],
+)
+def test_what_code_reads_is_there(old: Shape, reading: tuple[Step, ...], read: bool) -> None:
+    new = (Shape(kind="set"),)
+    assert (unread((old,), (Reading(steps=reading),), new) is None) is read
+    assert unread((), (Reading(steps=reading),), new) is None
+    assert unread((old,), None, new) is not None
+
+
+def test_shapes_in_words() -> None:
+    words = [str(one) for one in (NUMBER, TEXT, PAIR, DICT, Shape(kind="dict"), LIST, row(), OWN)]
+    assert words == [
+        *(
+            "a number",
+            "text",
+            "a tuple of 2",
+            "a dict with 'a', 'b'",
+            "a dict",
+            "a list",
+            "a row of 2",
+            "an object of Own",
+        )
+    ]
+
+
+@pytest.mark.parametrize(
+    ("reading", "words", "whole"),
+    [
+        (steps(("item", 0), ("attribute", "year"), THERE), "value[0].year", False),
+        (steps(("key", "a"), ("maybe", "b"), ("kind", "text")), "value['a'].get('b') as text", False),
+        (steps(("listed", None), ("element", None), ("digits", None)), "elements of value as a number", False),
+        (steps(("items", None), ("parts", 2), THERE), "the 2 parts of value.items()", False),
+        (steps(("is", ("tuple",)), ("asked", None)), "value", True),
+        ((), "value", True),
+    ],
+)
+def test_readings_in_words(reading: tuple[Step, ...], words: str, whole: bool) -> None:
+    found = Reading(steps=reading)
+    assert (str(found), found.is_whole) == (words, whole)
