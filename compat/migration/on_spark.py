@@ -15,7 +15,7 @@ from compat.compiler.spark.driver.saved import SavedOperator
 from compat.loader.inputs import LoadOptions
 from compat.migration.functions import Functions
 from compat.migration.moved_plans import digest_of
-from compat.migration.recipe import ConvertKey, ConvertState, DropKeys, Recipe
+from compat.migration.recipe import ConvertKey, ConvertState, ConvertWindows, DropKeys, Recipe
 from compat.migration.spark_steps import resolved
 from compat.savepoint.operators import RequestError
 from compat.state.flink.merging import Rule
@@ -72,5 +72,5 @@ class SparkRecipe(Struct, frozen=True):
         for step in self.recipe.steps:
             if isinstance(step, ConvertState | ConvertKey | DropKeys) and step.function is not None:
                 yield step.function
-            if isinstance(step, ConvertKey):
+            if isinstance(step, ConvertKey | ConvertWindows):
                 yield from (how for how in step.merge.values() if how not in set(Rule))

@@ -260,30 +260,12 @@ class _Resolving:
         if change.windows is not None:
             raise RequestError(f"The recipe says twice what happens to the windows of {label}.")
         try:
-            size, offset = (parse_duration(text) for text in (step.size, step.offset))
-            if size <= 0:
-                raise Unconvertible(f"their size is {step.size}.")
-            windows = LongerWindows(size, offset)
-            self._require_of_new(operator, windows)
+            becomes = self._ids.get(operator.id, NewId(operator.id)).id
+            windows = windows_of(step, assigner_of(becomes, self._new))
             merges = {state.name: merge for state, merge in self._merges(operator, step)}
-        except (ProgramError, Unconvertible) as error:
+        except Unconvertible as error:
             raise RequestError(f"The windows of {label} cannot become others: {error}") from None
         self._keys[operator.id] = replace(change, windows=windows, merges={**change.merges, **merges})
-
-    def _require_of_new(self, operator: OperatorState, windows: LongerWindows) -> None:
-        """Raise Unconvertible for windows that NEW's assigner does not make, where it is one of Flink's."""
-        assigner = assigner_of(self._ids.get(operator.id, NewId(operator.id)).id, self._new)
-        if assigner is None or not is_of_flink(assigner):
-            return
-        theirs = tumbling(assigner)
-        if theirs is None:
-            raise Unconvertible(
-                f"NEW has {assigner}, and only tumbling windows of time are known to have others in them."
-            )
-        if theirs.size != windows.size or (theirs.offset - windows.offset) % theirs.size:
-            raise Unconvertible(
-                f"NEW has {assigner}: write size: {theirs.size} ms, offset: {theirs.offset} ms, or change NEW."
-            )
 
     def _merges(
         self, operator: OperatorState, step: ConvertKey | ConvertWindows
@@ -374,6 +356,26 @@ def require_one_way(step: ConvertState | ConvertKey) -> None:
         raise Unconvertible("a function gives all of a value: take out fields, constants, without, single and entry")
     if isinstance(step, ConvertState) and step.drops and step.function is None:
         raise Unconvertible("`drops` is about what a function gives: name one")
+
+
+def windows_of(step: ConvertWindows, assigner: str | None) -> LongerWindows:
+    """The windows that open ones become part of. Raises Unconvertible for windows that an assigner of Flink's does not make."""
+    try:
+        windows = LongerWindows(*(parse_duration(text) for text in (step.size, step.offset)))
+    except ProgramError as error:
+        raise Unconvertible(str(error)) from None
+    if windows.size <= 0:
+        raise Unconvertible(f"their size is {step.size}.")
+    if assigner is None or not is_of_flink(assigner):
+        return windows
+    theirs = tumbling(assigner)
+    if theirs is None:
+        raise Unconvertible(f"NEW has {assigner}, and only tumbling windows of time are known to have others in them.")
+    if theirs.size != windows.size or (theirs.offset - windows.offset) % theirs.size:
+        raise Unconvertible(
+            f"NEW has {assigner}: write size: {theirs.size} ms, offset: {theirs.offset} ms, or change NEW."
+        )
+    return windows
 
 
 def fields_of(step: ConvertState | ConvertKey) -> Fields:

@@ -17,10 +17,10 @@ from compat.migration.python_states import key_conversion_of, only_field, python
 from compat.migration.recipe import (
     ConvertKey,
     ConvertState,
+    ConvertWindows,
     DropKeys,
     DropOperator,
     DropState,
-    MoveOffsets,
     MoveState,
     Recipe,
     RenameClass,
@@ -29,7 +29,7 @@ from compat.migration.recipe import (
     RenameState,
     Step,
 )
-from compat.migration.resolving import fields_of, refuse_open, require_one_way
+from compat.migration.resolving import fields_of, refuse_open, require_one_way, windows_of
 from compat.migration.saved_states import SavedStates, declaration, states_of, stored
 from compat.savepoint.operators import RequestError, new_id
 from compat.state.delta.conversion import CODING
@@ -37,16 +37,19 @@ from compat.state.delta.items import Stored, of_coders
 from compat.state.delta.state_changes import Place, StateChange
 from compat.state.flink.forms import Unconvertible
 from compat.state.flink.key_choosing import KeysChosen, KeysEqual
+from compat.state.flink.longer_windows import require_no_merging
 from compat.state.flink.merging import Merge
 from compat.state.flink.python_functions import OfChoice, OfValues
 from compat.state.flink.python_rules import ByRules, Declared
 from compat.state.flink.python_states import Apply
 from compat.state.flink.rekeying import KeyChange
 from compat.state.flink.snapshot_writing import key_snapshot
+from compat.state.names import WINDOW_CONTENTS
 from compat.state.types import TypeInformation
 from compat.state.types.spelling import parse_type
 
-_DONE = RenameOperator | DropOperator | RenameState | MoveState | DropState | ConvertState | ConvertKey | DropKeys
+_OF_KEYS = ConvertKey | ConvertWindows | DropKeys
+_DONE = RenameOperator | DropOperator | RenameState | MoveState | DropState | ConvertState | _OF_KEYS
 
 
 def resolved(
@@ -63,7 +66,7 @@ def resolved(
     found = Resolved(SavedStates(saved))
     steps = _Steps(found, new_plan, functions)
     # What a state and its operator are called in NEW is known once all other steps are.
-    for step in sorted(recipe.steps, key=lambda one: isinstance(one, ConvertState | ConvertKey)):
+    for step in sorted(recipe.steps, key=lambda one: isinstance(one, ConvertState | ConvertKey | ConvertWindows)):
         steps.do(step)
     return found
 
@@ -83,9 +86,7 @@ def _why(step: Step) -> str:
     """Why a step is none of jobs on Spark."""
     if isinstance(step, RenameClass | RenameField):
         return "Serializers of Java name classes, and there are none: convert-state writes fields as NEW declares them."
-    if isinstance(step, MoveOffsets):
-        return "It moves a source of Flink's."
-    return "Windows that are open end as they began."
+    return "It moves a source of Flink's."
 
 
 class _Steps:
@@ -116,6 +117,8 @@ class _Steps:
                 self._convert(step)
             case ConvertKey():
                 self._convert_key(step)
+            case ConvertWindows():
+                self._convert_windows(step)
             case DropKeys():
                 self._drop_keys(step)
 
@@ -173,16 +176,34 @@ class _Steps:
             require_one_way(step)
             snapshot = key_snapshot(old)
             conversion = key_conversion_of(snapshot, str(old), str(new), step, fields_of(step), self._functions)
-            merges = {state: self._merge(step, id, state, how) for state, how in step.merge.items()}
+            merges = self._merges(step)
         except Unconvertible as error:
             raise RequestError(f"{label}: {error}.") from None
-        self._found.changed_keys[id] = replace(change, conversion=conversion, merges=merges)
+        self._found.changed_keys[id] = replace(change, conversion=conversion, merges={**change.merges, **merges})
         self._found.key_types[id] = told
         self._found.keyed_by[id] = {field: twin[field] for field in ("key_selectors", "key") if field in twin}
 
-    def _merge(self, step: ConvertKey, id: str, state: str, how: str) -> Merge:
-        _, found = self._saved.place(step.operator, state)
-        return python_merge(state, stored(found).declared, how, self._functions)
+    def _convert_windows(self, step: ConvertWindows) -> None:
+        id, _, change = self._keyed(step)
+        if change.windows is not None:
+            raise RequestError(f"The recipe says twice what happens to the windows of {step.operator!r}.")
+        assigner = self._new.get(self._found.id_of(id), {}).get("detail", {}).get("window")
+        try:
+            names = [state["name"] for state in self._saved.operators[id].states]
+            require_no_merging(names)
+            if WINDOW_CONTENTS not in names:
+                raise Unconvertible("there are no windows")
+            windows, merges = windows_of(step, assigner), self._merges(step)
+        except Unconvertible as error:
+            raise RequestError(f"The windows of {step.operator!r} cannot become others: {error}") from None
+        self._found.changed_keys[id] = replace(change, windows=windows, merges={**change.merges, **merges})
+
+    def _merges(self, step: ConvertKey | ConvertWindows) -> dict[str, Merge]:
+        places = {state: self._saved.place(step.operator, state)[1] for state in step.merge}
+        return {
+            state: python_merge(state, stored(found).declared, step.merge[state], self._functions)
+            for state, found in places.items()
+        }
 
     def _drop_keys(self, step: DropKeys) -> None:
         id, old, change = self._keyed(step)
@@ -196,7 +217,7 @@ class _Steps:
             dropped = KeysChosen(self._functions.applying(step.function, choice))
         self._found.changed_keys[id] = replace(change, dropped=dropped)
 
-    def _keyed(self, step: ConvertKey | DropKeys) -> tuple[str, TypeInformation, KeyChange]:
+    def _keyed(self, step: _OF_KEYS) -> tuple[str, TypeInformation, KeyChange]:
         """The operator that a step about keys names, their type, and what another step says of them."""
         id = self._saved.one(step.operator)
         type = self._saved.key_type(id)

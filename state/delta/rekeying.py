@@ -24,6 +24,7 @@ from compat.state.flink.binary import ByteReader
 from compat.state.flink.errors import SavepointError
 from compat.state.flink.forms import Unconvertible, form_of
 from compat.state.flink.headers import KIND, VALUES, StateMeta
+from compat.state.flink.longer_windows import is_a_window
 from compat.state.flink.merging import Merge
 from compat.state.flink.python_states import Item, arrays_of, value_of
 from compat.state.flink.python_values import as_declared, decoded
@@ -58,6 +59,11 @@ class Rekeying(Struct, frozen=True):
     called: str
     now: int
 
+    @property
+    def what(self) -> str:
+        """What changes, in words."""
+        return "keys" if self.change.windows is None else "keys or windows"
+
     def anew(self, keys: Sequence[bytes]) -> dict[bytes, tuple[int, bytes]]:
         """The keys that stay: each with its new key group, and its new form. Raises Unconvertible."""
         snapshot, read = _snapshot(self.old), _Keys(self.old)
@@ -80,6 +86,18 @@ class Rekeying(Struct, frozen=True):
 
         for _, members in groupby(sorted(rows, key=place), place):
             yield from self._of_key(list(members))
+
+    def in_window(self, row: Row) -> Row:
+        """A row in the longer window that has its own in it. Raises Unconvertible if none has."""
+        windows = self.change.windows
+        if windows is None or not row.namespace:
+            return row
+        if not is_a_window(row.namespace):
+            raise Unconvertible("there are windows of another sort than time")
+        moment = row.timestamp
+        if moment is not None and row.kind in _TIMERS:
+            moment = windows.moved(row.namespace, moment)
+        return row._replace(namespace=windows.around(row.namespace), timestamp=moment)
 
     def _of_key(self, rows: list[Row]) -> Iterator[Row]:
         """The rows of a state, or the timers, that one key has now."""
@@ -104,7 +122,9 @@ class Rekeying(Struct, frozen=True):
         of = owners[0][0]
         merge, stored = self.change.merges.get(of.state), self.stored.get(of.state)
         if merge is None or stored is None:
-            raise Unconvertible(f"two keys become one, and both have a value of {of.state!r}: say how they `merge`")
+            raise Unconvertible(
+                f"two {self.what} become one, and both have a value of {of.state!r}: say how they `merge`"
+            )
         coders, held = Coders(stored.declared), Held("MAP" if of.kind == Kind.MAP else "LIST", timed=True)
         items = [coders.written(item) for rows in owners for item in stored.items(rows, self.now)]
         (data,) = _merger(merge, of.state, held)([[value_of(item, held) for item in items]])
@@ -217,7 +237,8 @@ def _with_origin(rekeying: Rekeying, rows: Sequence[Row]) -> Iterator[Row]:
     for row in rows:
         if row.key in becomes:
             group, key = becomes[row.key]
-            yield row._replace(key_group=group, key=key, map_key=join([identity(row.key), row.map_key]))
+            origin = join([identity(row.key), row.namespace])
+            yield rekeying.in_window(row)._replace(key_group=group, key=key, map_key=join([origin, row.map_key]))
 
 
 def _without_origin(row: Row) -> tuple[bytes, Row]:
@@ -232,4 +253,4 @@ def _told(
     try:
         return list(change(rekeying, rows))
     except (Unconvertible, SavepointError) as error:
-        raise StoreError(f"The keys of {rekeying.called} cannot be converted: {error}.") from None
+        raise StoreError(f"The {rekeying.what} of {rekeying.called} cannot be converted: {error}.") from None

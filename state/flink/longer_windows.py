@@ -7,7 +7,7 @@ later if late records are allowed.
 from __future__ import annotations
 
 import struct
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from msgspec import Struct
 
@@ -34,14 +34,28 @@ class LongerWindows(Struct, frozen=True):
 
     def parts(self, parts: KeyParts) -> KeyParts:
         """The parts of an entry's key, in the window that has the entry's own in it. Raises Unconvertible if none has."""
-        begin, end = _WINDOW.unpack(parts.namespace)
+        if not parts.time:
+            return parts._replace(namespace=self.around(parts.namespace))
+        moment = self.moved(parts.namespace, _TIME.unpack(parts.time)[0] - _SIGN)
+        return parts._replace(namespace=self.around(parts.namespace), time=_TIME.pack(moment + _SIGN))
+
+    def around(self, window: bytes) -> bytes:
+        """The window, as serialized, that has another one in it. Raises Unconvertible if none has."""
+        begin, end = _WINDOW.unpack(window)
         start = begin - (begin - self.offset) % self.size
         if (begin - self.offset) % (end - begin) or end > start + self.size:
             raise Unconvertible(
                 f"a window from {begin} to {end} is no part of one of {self.size} milliseconds, or overlaps another one"
             )
-        later = start + self.size - end
-        return parts._replace(namespace=_WINDOW.pack(start, start + self.size), time=_moved(parts.time, end - 1, later))
+        return _WINDOW.pack(start, start + self.size)
+
+    def moved(self, window: bytes, moment: int) -> int:
+        """The moment of a timer of a window that becomes part of a longer one. Timers from its last moment on go off so much
+        later as that ends; those before it are a trigger's, and stay.
+        """
+        _, end = _WINDOW.unpack(window)
+        _, later = _WINDOW.unpack(self.around(window))
+        return moment if moment < end - 1 else moment + later - end
 
 
 def of_windows(states: Sequence[StateMeta]) -> list[bool]:
@@ -49,12 +63,22 @@ def of_windows(states: Sequence[StateMeta]) -> list[bool]:
 
     Sessions are kept under one of the windows that they were merged of, and tell no other size.
     """
-    if any(meta.name.endswith(_MERGING) for meta in states):
-        raise Unconvertible("sessions and other windows that merge are no parts of longer ones")
+    require_no_merging(meta.name for meta in states)
     found = list(map(_is_of_windows, states))
     if not any(found):
         raise Unconvertible("there are no windows of time")
     return found
+
+
+def require_no_merging(states: Iterable[str]) -> None:
+    """Raise Unconvertible for the states of windows that merge."""
+    if any(name.endswith(_MERGING) for name in states):
+        raise Unconvertible("sessions and other windows that merge are no parts of longer ones")
+
+
+def is_a_window(namespace: bytes) -> bool:
+    """Whether a namespace has the length of a serialized window of time."""
+    return len(namespace) == _WINDOW.size
 
 
 def _is_of_windows(meta: StateMeta) -> bool:
@@ -64,11 +88,3 @@ def _is_of_windows(meta: StateMeta) -> bool:
     else:
         found = meta.serializer(NAMESPACE)
     return found is not None and found.serializer in _SERIALIZERS
-
-
-def _moved(time: bytes, last: int, later: int) -> bytes:
-    """A timer from the last moment of its window on, so much later; those before it are a trigger's, and stay."""
-    if not time:
-        return time
-    moment = _TIME.unpack(time)[0] - _SIGN
-    return time if moment < last else _TIME.pack(moment + later + _SIGN)

@@ -236,11 +236,7 @@ def refusals() -> Iterable[tuple[Operators, tuple[Step, ...], str]]:
     yield keep, (Open(question="May it go?", operator="keep", state="count"),), "open questions"
     yield keep, (RenameClass(name="A", to="B"),), "have no step rename-class: nothing is restored. Serializers of Java"
     yield keep, (RenameField(owner="A", name="a", to="b"),), "have no step rename-field"
-    yield (
-        keep,
-        (ConvertWindows(operator="keep", size="1 h"),),
-        "have no step convert-windows: nothing is restored. Windows",
-    )
+    yield keep, (ConvertWindows(operator="keep", size="1 h"),), "of 'keep' cannot become others: there are no windows"
     yield (
         keep,
         (MoveOffsets(operator="keep", topics={"a": "b"}),),

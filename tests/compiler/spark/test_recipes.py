@@ -10,16 +10,34 @@ import pytest
 
 from compat.compiler.datastream.common.time import Time
 from compat.compiler.datastream.common.watermark_strategy import TimestampAssigner, WatermarkStrategy
-from compat.compiler.datastream.functions import KeyedBroadcastProcessFunction, KeyedProcessFunction
+from compat.compiler.datastream.functions import (
+    KeyedBroadcastProcessFunction,
+    KeyedProcessFunction,
+    ProcessWindowFunction,
+)
 from compat.compiler.datastream.program import Program, start
-from compat.compiler.datastream.window import TumblingEventTimeWindows
+from compat.compiler.datastream.window import (
+    EventTimeSessionWindows,
+    GlobalWindows,
+    SlidingEventTimeWindows,
+    TumblingEventTimeWindows,
+)
 from compat.compiler.spark.driver import restore
 from compat.compiler.spark.driver.executor import SparkExecutor
 from compat.compiler.spark.driver.inspection import state_rows
 from compat.compiler.spark.driver.restore import RestoreRefused
 from compat.execution.snapshots import checker
 from compat.migration.on_spark import SparkRecipe
-from compat.migration.recipe import ConvertKey, ConvertState, DropKeys, MoveState, Recipe, RenameState, Step
+from compat.migration.recipe import (
+    ConvertKey,
+    ConvertState,
+    ConvertWindows,
+    DropKeys,
+    MoveState,
+    Recipe,
+    RenameState,
+    Step,
+)
 from compat.state.delta import slices
 from compat.state.delta.errors import StoreError
 from compat.state.descriptors import (
@@ -28,6 +46,7 @@ from compat.state.descriptors import (
     ReducingStateDescriptor,
     StateDescriptor,
 )
+from compat.state.time import Duration
 from compat.state.ttl import StateTtlConfig
 from compat.state.types import TypeInformation, Types
 from tests.compiler.spark.conftest import Cluster
@@ -359,6 +378,85 @@ def test_windows_stay_with_their_keys(cluster: Any) -> None:
     recipe = SparkRecipe(Recipe(steps=(ConvertKey(operator="keep"),)))
     found = windows(cluster.environment(3, savepoint=path, recipe=recipe, plan_of=plan_of), TEXTS)
     assert found == sorted(sum(range(third, 24, 3)) for third in range(3))
+
+
+class Collected(ProcessWindowFunction[Any, Any, Any, Any]):
+    """Gives what a window has, and where it is."""
+
+    def process(self, key: Any, context: Any, elements: Any) -> Any:
+        yield context.window().start, context.window().end, sorted(elements)
+
+
+def in_windows(env: Any, assigner: Any, *, folded: bool) -> list[Any]:
+    """The results of windows that are all open until the end."""
+    late = WatermarkStrategy.for_bounded_out_of_orderness(Duration.of_millis(1000))
+    numbers = env.from_collection(NUMBERS, L).uid("numbers")
+    timed = numbers.assign_timestamps_and_watermarks(late.with_timestamp_assigner(Clock()))
+    windows = timed.key_by(*THIRDS).window(assigner)
+    if folded:
+        results = windows.reduce(lambda a, b: a + b, output_type=L)
+    else:
+        results = windows.process(Collected(), P)
+    return sorted(results.uid("keep").execute_and_collect())
+
+
+def tumbling(size: int, offset: int = 0) -> Any:
+    return TumblingEventTimeWindows.of(Time.milliseconds(size), Time.milliseconds(offset))
+
+
+LONGER = [(begin, begin + 12, list(range(begin + third, begin + 12, 3))) for begin in (0, 12) for third in range(3)]
+"""What windows of 12 milliseconds have."""
+
+
+@pytest.mark.parametrize("folded", [False, True])
+def test_open_windows_become_part_of_longer_ones(cluster: Any, functions: Any, folded: bool) -> None:
+    """Each has what its parts had, and ends once: as if NEW had read all records."""
+    in_windows(cluster.environment(2, epochs=2, epoch_records=4, plan_of=plan_of), tumbling(3), folded=folded)
+    path = str(cluster.last.master.job.savepoint)
+    added = functions("added", "def added(values):\n    return sum(values)\n") if folded else "all"
+    step = ConvertWindows(operator="keep", size="12 ms", merge={"window-contents": added})
+    recipe = SparkRecipe(Recipe(steps=(step,)))
+    env = cluster.environment(3, savepoint=path, recipe=recipe, plan_of=plan_of)
+    found = in_windows(env, tumbling(12), folded=folded)
+    assert found == sorted([sum(numbers) for _, _, numbers in LONGER] if folded else LONGER)
+
+
+@pytest.mark.parametrize(
+    ("new", "fields", "told"),
+    [
+        (tumbling(12), {"size": "6 ms"}, "write size: 12 ms, offset: 0 ms, or change NEW"),
+        (tumbling(4), {"size": "4 ms"}, r"a window from \d+ to \d+ is no part of one of 4 milliseconds"),
+        (tumbling(12), {"size": "12 ms"}, "two keys or windows become one, and both have a value of 'window-contents'"),
+        (tumbling(12), {"size": "0 ms"}, "their size is 0 ms"),
+        (tumbling(12), {"size": "twelve"}, "twelve"),
+        (
+            SlidingEventTimeWindows.of(Time.milliseconds(6), Time.milliseconds(3)),
+            {"size": "6 ms"},
+            "only tumbling windows",
+        ),
+    ],
+)
+def test_windows_that_do_not_fit_are_refused(cluster: Any, new: Any, fields: dict[str, str], told: str) -> None:
+    in_windows(cluster.environment(2, epochs=2, epoch_records=4, plan_of=plan_of), tumbling(3), folded=False)
+    path = str(cluster.last.master.job.savepoint)
+    recipe = SparkRecipe(Recipe(steps=(ConvertWindows(operator="keep", **fields),)))
+    with pytest.raises((RestoreRefused, StoreError), match=told):
+        in_windows(cluster.environment(3, savepoint=path, recipe=recipe, plan_of=plan_of), new, folded=False)
+
+
+@pytest.mark.parametrize(
+    ("old", "told"),
+    [
+        (EventTimeSessionWindows.with_gap(Time.milliseconds(6)), "sessions and other windows that merge"),
+        (GlobalWindows.create(), "windows of another sort than time"),
+    ],
+)
+def test_other_windows_do_not_become_part_of_longer_ones(cluster: Any, old: Any, told: str) -> None:
+    in_windows(cluster.environment(2, epochs=2, epoch_records=4, plan_of=plan_of), old, folded=True)
+    path = str(cluster.last.master.job.savepoint)
+    recipe = SparkRecipe(Recipe(steps=(ConvertWindows(operator="keep", size="12 ms"),)))
+    with pytest.raises((RestoreRefused, StoreError), match=told):
+        in_windows(cluster.environment(3, savepoint=path, recipe=recipe, plan_of=plan_of), tumbling(12), folded=True)
 
 
 def test_keys_are_converted_with_the_values_and_the_name_of_a_state(cluster: Any) -> None:
