@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -24,6 +26,12 @@ def run(command: str, pair: str, flink, *options: object) -> Result:
     result = CliRunner().invoke(main, [command, *places, *map(str, options), *flags])
     assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
     return result
+
+
+def raw(folder: Path) -> list[tuple[object, ...]]:
+    """All entries as they are written."""
+    found = read_metadata(folder)
+    return sorted((one.state.name, repr(one.key), repr(one.value)) for one in entries(found))
 
 
 def values(folder: Path, state: str = "st") -> dict[object, object]:
@@ -87,6 +95,24 @@ def test_what_kryo_wrote_is_read_by_the_old_class_and_written_by_the_new_one(pai
         pairs.migrate("kryo_field_removed", tmp_path, step)
     done = pairs.migrate("kryo_field_removed", tmp_path, replace(step, without=("extra",)), names=True)
     assert (done.kept, set(done.entries.values())) == (True, {3})
+
+
+def test_machines_share_the_values_that_classes_read(flink, tmp_path: Path) -> None:
+    """Each of them has OLD's and NEW's classes, in a JVM of its own."""
+    pair, recipe = JAVA / "kryo_field_removed", tmp_path / "recipe.yaml"
+    recipe.write_text("steps: [{step: convert-state, operator: val, state: st, without: [extra]}]")
+    flags = ("--main-class", "KryoFieldRemoved", "--classpath", ":".join(flink.classpath), "--recipe", str(recipe))
+    places = [str(pair / "savepoint"), str(pair / "new.jar"), str(tmp_path / "out"), "--names", str(pair / "old.jar")]
+    command = [sys.executable, "-m", "compat", "migrate", *places, *flags, "--machine"]
+    with subprocess.Popen([*command, "2/2"], stdout=subprocess.PIPE, text=True) as helper:
+        leader = subprocess.run([*command, "1/2"], capture_output=True, text=True, timeout=200, check=False)
+        told = helper.communicate(timeout=60)[0]
+    assert (leader.returncode, helper.returncode) == (0, 0), leader.stdout + leader.stderr + told
+    alone = run(
+        "migrate", "kryo_field_removed", flink, tmp_path / "alone", "--recipe", recipe, "--names", pair / "old.jar"
+    )
+    assert alone.exit_code == 0, alone.output
+    assert raw(tmp_path / "out") == raw(tmp_path / "alone")
 
 
 def test_a_renamed_subclass_is_renamed_in_the_values(pairs: Pairs, tmp_path: Path) -> None:
