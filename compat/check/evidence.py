@@ -39,7 +39,7 @@ def of_state(check: Check, pair: Pair, state: State) -> Proof | None:
         return _of_a_trigger(pair, state) or _may_be_asked_for(pair) or _never_filled(pair, state)
     if "Pickled" in (state.type or "") and not state.built_in and (gap := _of_pickles(check, pair, state)) is not None:
         return gap
-    if _is_pickled(check, pair, state, new) and (gap := _of_shapes(pair, state)) is not None:
+    if (gap := _of_shapes(pair, state, pickled=_is_pickled(check, pair, state, new))) is not None:
         return gap
     compared = ["id", *_alike(pair), "name", "kind"]
     if check.answer(pair) is not None:
@@ -159,15 +159,20 @@ def _is_pickled(check: Check, pair: Pair, old: State, new: State) -> bool:
     return dialect_of(check, pair) is THREAD and old.type != new.type and type_change(old, new, THREAD) != SAME
 
 
-def _of_shapes(pair: Pair, state: State) -> Gap | None:
-    """The gap where the code reads values of a state of pickles in another way than OLD's code put them in."""
+def _of_shapes(pair: Pair, state: State, *, pickled: bool) -> Gap | None:
+    """The gap where NEW's code reads pickles, or texts of JSON, in another way than OLD's code put them in."""
     before, now = (side.detail.get("shapes_put", {}).get(state.name, ()) for side in (pair.old, pair.new))
-    reading = unread(before, pair.new.detail.get("shapes_read", {}).get(state.name), now)
-    if reading is None:
+    read, reads = (side.detail.get("shapes_read", {}).get(state.name) for side in (pair.old, pair.new))
+    if not pickled:
+        before = tuple(shape for shape in before if shape.says_json)
+    # What OLD's code looked for in its own values was there.
+    others = None if reads is None else tuple(one for one in reads if one.is_whole or one not in (read or ()))
+    reading = unread(before, others, now)
+    if reading is None or (before, read) == (now, reads):
         return None
-    new = f"and NEW {_either(now)}" if reading.is_whole else f"of which NEW reads {reading}"
+    new = f"NEW puts {_either(now)}" if reading.is_whole else f"NEW reads {reading} of it"
     return Gap(
-        f"the state {state.name!r} holds pickles, into which OLD puts {_either(before)}, {new}",
+        f"OLD puts {_either(before)} into the state {state.name!r}, and {new}",
         "Put what was put there before, or into a state of another name; or have the code read both, and let this pass.",
         "shapes",
     )

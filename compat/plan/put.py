@@ -41,7 +41,7 @@ _OF_TEXT = {
     "encode": "bytes",
 }
 """Methods whose result is known, whatever they are called on."""
-_DUMPED: Mapping[str, str] = {"json": "text", "_pickle": "bytes", "marshal": "bytes"}
+_DUMPED: Mapping[str, str] = {"_pickle": "bytes", "marshal": "bytes"}
 """What ``dumps`` of a module gives."""
 _LIBRARY = ("datetime", "decimal", "collections")
 _MAKERS = ("now", "today", "utcnow", "fromtimestamp", "fromordinal", "fromisoformat", "strptime", "combine")
@@ -241,6 +241,11 @@ class Values:
         called = self.text.resolve(given.func)
         if isinstance(given.func, ast.Name) and called in _BUILT_IN:
             return self._of_built_in(given, given.func.id, depth)
+        if is_json(called, "dumps") and given.args:
+            content = _all(map(_in_json, self.of(given.args[0], depth + 1)))
+            return (Shape(kind="text", parts=(content,) if content else ()),)
+        if is_json(called, "loads") and given.args:
+            return _all([one.at(Step(kind="json")) or () for one in self.of(given.args[0], depth + 1)])
         if isinstance(called, FunctionType | BuiltinFunctionType) and called.__name__ == "dumps":
             return (Shape(kind=_DUMPED[called.__module__]),) if called.__module__ in _DUMPED else _ANYTHING
         if isinstance(called, FunctionType | MethodType):
@@ -322,6 +327,24 @@ def _loosened(one: Shape) -> Shape:
     if one.kind in ("list", "set"):
         return Shape(kind=one.kind, name=one.name)
     return Shape(kind="dict", keys=one.keys, whole=False, name=one.name) if one.kind == "dict" else one
+
+
+def is_json(called: Any, name: str) -> bool:
+    """Whether a function is one of Python's for JSON."""
+    return isinstance(called, FunctionType) and (called.__module__, called.__name__) == ("json", name)
+
+
+def _in_json(one: Shape) -> Shapes:
+    """What JSON says of a value."""
+    match one.kind:
+        case "tuple" | "list":
+            return (_in_parts("list", [_all(part for parts in one.parts for part in map(_in_json, parts))]),)
+        case "dict":
+            parts = tuple(_all(map(_in_json, part)) for part in one.parts)
+            return (Shape(kind="dict", keys=one.keys, parts=parts, whole=one.whole),)
+        case "number" | "text":
+            return (Shape(kind=one.kind),)
+    return _ANYTHING
 
 
 def _in_parts(kind: str, parts: list[Shapes]) -> Shape:

@@ -11,7 +11,7 @@ from types import FunctionType, MethodType
 from typing import Any
 
 from compat.plan.methods import methods_of
-from compat.plan.put import Values
+from compat.plan.put import Values, is_json
 from compat.plan.texts import Text, texts_of
 from compat.state.model.contents import Reading, Reads, Step
 
@@ -25,6 +25,7 @@ _OF_ELEMENTS = frozenset("sum min max any all set enumerate dict zip map filter 
 _SAME = frozenset({"list", "tuple", "sorted", "iter", "reversed"})
 """Functions that give the elements of their argument again."""
 _ASKING = frozenset({"type", "hasattr", "vars", "dir"})
+_JSON = Step(kind="json")
 _NUMBER = Step(kind="kind", name="number")
 _NUMBERS = (ast.Sub, ast.Div, ast.FloorDiv, ast.Pow)
 _KINDS = {
@@ -282,7 +283,10 @@ class _Follow:
                 return
         if isinstance(call.func, ast.Attribute) and text.state_in(call.func.value, self._fields) == self._state:
             return  # it is put into the state again
-        if called is None or name == "" or (not hasattr(called, "__self__") and not isinstance(called, type)):
+        if is_json(called, "loads") and call.args[:1] == [node]:
+            self._note(*steps, _JSON, _THERE)
+            self.use(text, call, (*steps, _JSON), site)
+        elif called is None or name == "" or (not hasattr(called, "__self__") and not isinstance(called, type)):
             self._note(*steps)
         elif name == "getattr" and len(call.args) > 1:
             self._asked_attribute(text, call, steps, site)

@@ -278,11 +278,12 @@ def _pickles(
         found["classes_written"] = classes_written(operator.function, found["classes_made"])
         found["classes_present"] = classes_present(operator.function)
         found["classes_shaped"] = classes_shaped(operator.function)
-    watched = {state.name: state for state in states if _may_be_pickled(state)}
+    watched = {state.name: state for state in states if _may_be_pickled(state) or "String" in (state.type or "")}
     if watched:
         put, read = _values(operator, watched, context, fields, records)
-        found["shapes_put"] = {name: shapes for name, shapes in put.items() if name in watched and shapes}
-        found["shapes_read"] = {name: reads for name, reads in read.items() if name in watched}
+        told = {name for name, state in watched.items() if name in put and _matters(state, put[name])}
+        found["shapes_put"] = {name: put[name] for name in sorted(told)}
+        found["shapes_read"] = {name: read[name] for name in watched if name in read}
     return found
 
 
@@ -291,6 +292,11 @@ def _may_be_pickled(state: State) -> bool:
     type = state.type or ""
     own = not state.built_in or state.name == framework.WINDOW_CONTENTS
     return "Pickled" in type or (own and ("Row" in type or "Tuple" in type))
+
+
+def _matters(state: State, shapes: Shapes) -> bool:
+    """Whether values come back as code put them in: pickles, and what texts of JSON say."""
+    return bool(shapes) and (_may_be_pickled(state) or any(one.says_json for one in shapes))
 
 
 def _values(
@@ -351,8 +357,9 @@ def _assigner_detail(assigner: Any) -> Detail:
     """A window assigner: its text and class, the clock that ends its windows, and whether windows melt into each other."""
     from compat.compiler.datastream.window import MergingWindowAssigner
 
+    text = str(assigner)
     return {
-        "window": str(assigner),
+        "window": type(assigner).__name__ if " at 0x" in text else text,  # an address says nothing of it
         "window_class": type(assigner).__name__,
         "window_clock": "event time" if assigner.is_event_time() else "processing time",
         "window_merging": isinstance(assigner, MergingWindowAssigner),

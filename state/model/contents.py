@@ -13,9 +13,9 @@ from compat.state.model.fields import Record
 class Shape(Record, frozen=True, kw_only=True):
     """The structure of a value: ``number``, ``text``, ``bytes``, ``tuple``, ``row``, ``list``, ``set``, ``dict``, ``object``.
 
-    ``parts`` are the elements of a tuple or row in order, what is in a list or set as one part, and the values of a dict by
-    its ``keys``, which are the texts among them; a row's are the names of its fields. A value that is not ``whole`` may have
-    more. ``name`` is the class, as ``module:name``, of what is not plain.
+    ``parts`` are the elements of a tuple or row in order, what is in a list or set as one part, what a text of JSON says as
+    one part, and the values of a dict by its ``keys``, which are the texts among them; a row's are the names of its fields.
+    A value that is not ``whole`` may have more. ``name`` is the class, as ``module:name``, of what is not plain.
     """
 
     kind: str
@@ -27,6 +27,8 @@ class Shape(Record, frozen=True, kw_only=True):
     def __str__(self) -> str:
         if self.kind in ("tuple", "row") and self.whole:
             return f"a {self.kind} of {len(self.parts)}"
+        if self.says_json:
+            return f"JSON of {' or '.join(map(str, self.parts[0]))}"
         if self.kind == "object" or self.name:
             return f"an object of {self.name.partition(':')[2]}"
         if self.keys:
@@ -47,6 +49,11 @@ class Shape(Record, frozen=True, kw_only=True):
             before, after = self.by_key, new.by_key
             return there and all(are_read_as(before[key], after[key]) for key in before.keys() & after.keys())
         return all(map(are_read_as, self.parts, new.parts))
+
+    @property
+    def says_json(self) -> bool:
+        """Whether it is a text of JSON of which it is known what it says."""
+        return self.kind == "text" and bool(self.parts)
 
     @property
     def by_key(self) -> Mapping[str, Shapes]:
@@ -72,6 +79,8 @@ class Shape(Record, frozen=True, kw_only=True):
                 return None if self.kind == "number" or (fixed and len(self.parts) != step.place) else (self,)
             case "element":
                 return self._element()
+            case "json":
+                return self.parts[0] if self.says_json else () if self.kind in ("text", "bytes") else None
         return self._of_dict(step.kind)
 
     def _at_place(self, place: int) -> Shapes | None:
@@ -126,11 +135,11 @@ class Step(Record, frozen=True, kw_only=True):
     """A step of code into a value, or what it does with what is there.
 
     Into it lead ``item`` (``place``), ``key`` and ``attribute`` (``name``), ``maybe`` (a key that may be missing), ``element``
-    (of an iteration), ``values`` and ``items`` of a dict, and ``parts``, which stays where it is and asks for so many of
-    them. ``listed`` and ``entries`` stand for what a state gives that holds several values. ``is`` and ``is not`` are passed
-    by values of these ``names`` alone, ``with`` and ``without`` by those that have the key ``name`` or lack it. At the end,
-    ``kind``, ``digits`` and ``many`` ask for a ``name``, for what is a number or may be read as one, and for what has
-    elements; ``there`` for anything, and ``asked`` looks at the value in another way.
+    (of an iteration), ``values`` and ``items`` of a dict, ``json`` (what a text says), and ``parts``, which stays where it
+    is and asks for so many of them. ``listed`` and ``entries`` stand for what a state gives that holds several values.
+    ``is`` and ``is not`` are passed by values of these ``names`` alone, ``with`` and ``without`` by those that have the key
+    ``name`` or lack it. At the end, ``kind``, ``digits`` and ``many`` ask for a ``name``, for what is a number or may be
+    read as one, and for what has elements; ``there`` for anything, and ``asked`` looks at the value in another way.
     """
 
     kind: str
@@ -149,6 +158,8 @@ class Step(Record, frozen=True, kw_only=True):
                 return f"{given}.get({self.name!r})"
             case "attribute":
                 return f"{given}.{self.name}"
+            case "json":
+                return f"json.loads({given})"
             case "values" | "items":
                 return f"{given}.{self.kind}()"
             case "element" | "many":

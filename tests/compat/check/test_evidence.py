@@ -192,6 +192,7 @@ def test_pickles_of_classes_that_changed_are_a_gap(before: dict[str, Any], after
         assert isinstance(proof(other, other, **details), Evidence)
 
 
+SAYS = Shape(kind="text", parts=((Shape(kind="dict", keys=("a",)),),))
 NUMBER, TEXT, ITEM = Shape(kind="number"), Shape(kind="text"), Reading(steps=(Step(kind="item"), Step(kind="there")))
 
 
@@ -199,11 +200,11 @@ NUMBER, TEXT, ITEM = Shape(kind="number"), Shape(kind="text"), Reading(steps=(St
     ("old", "new", "reads", "why"),
     [
         (NUMBER, NUMBER, None, ""),
-        (NUMBER, TEXT, None, "OLD puts a number, and NEW text"),
+        (NUMBER, TEXT, None, "OLD puts a number into the state 'n', and NEW puts text"),
         (NUMBER, TEXT, (), ""),
-        (NUMBER, TEXT, (Reading(),), "OLD puts a number, and NEW text"),
-        (NUMBER, NUMBER, (ITEM,), "OLD puts a number, of which NEW reads value[0]"),
-        (NUMBER, None, (ITEM,), "OLD puts a number, of which NEW reads value[0]"),
+        (NUMBER, TEXT, (Reading(),), "OLD puts a number into the state 'n', and NEW puts text"),
+        (NUMBER, NUMBER, (ITEM,), "OLD puts a number into the state 'n', and NEW reads value[0] of it"),
+        (NUMBER, None, (ITEM,), "OLD puts a number into the state 'n', and NEW reads value[0] of it"),
         (TEXT, NUMBER, (ITEM,), ""),
         (None, TEXT, (ITEM,), ""),
     ],
@@ -214,6 +215,24 @@ def test_pickles_that_new_reads_in_another_way_are_a_gap(old: Any, new: Any, rea
     assert cause(found) == ("shapes" if why else None)
     assert isinstance(found, Evidence) or found.why.endswith(why)
     assert isinstance(proof(N, N, before={"detail": before}, after={"detail": after | read_by(reads)}), Evidence)
+
+
+@pytest.mark.parametrize("type", ["Pickled", "String"])
+def test_what_old_looked_for_in_its_values_is_there(type: str) -> None:
+    before = {"shapes_put": {"n": (SAYS,)}, "shapes_read": {"n": (ITEM, Reading())}}
+    for more in (before, {"shapes_put": {"n": (SAYS,)}, "shapes_read": {"n": (ITEM,)}}):
+        given = state(type=type)
+        assert isinstance(
+            proof(given, given, before={"detail": before}, after={"detail": {**before, **more}}), Evidence
+        )
+
+
+def test_texts_of_json_are_compared_by_what_they_say() -> None:
+    text = state(type="String")
+    after = {"detail": {"shapes_read": {"n": (Reading(steps=(Step(kind="json"), *ITEM.steps)),)}}}
+    found = proof(text, text, before={"detail": {"shapes_put": {"n": (SAYS,)}}}, after=after)
+    assert cause(found) == "shapes"
+    assert isinstance(proof(text, text, before={"detail": {"shapes_put": {"n": (NUMBER,)}}}, after=after), Evidence)
 
 
 def read_by(reads: Any) -> dict[str, Any]:

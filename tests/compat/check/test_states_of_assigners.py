@@ -64,4 +64,5 @@ def test_they_are_compared(old: str, new: str, rules: set[str], kept: str, tmp_p
     (report,) = compare(Comparison(str(tmp_path / "old.py"), str(tmp_path / "new.py"))).outcomes
     assert isinstance(report, Report)
     assert {finding.rule for finding in report.findings} == rules
+    assert "0x" not in "".join(str(one.detail.get("window")) for one in (*report.old.operators, *report.new.operators))
     assert kept in {account.state.name for account in report.accounts if account.state is not None}

@@ -13,10 +13,13 @@ from tests.compat.plan.programs import made
 NUMBER, TEXT, OBJECT = Shape(kind="number"), Shape(kind="text"), Shape(kind="set")
 PAIR = Shape(kind="tuple", parts=((NUMBER,), (TEXT,)))
 DICT = Shape(kind="dict", keys=("a",), parts=((NUMBER,),))
+JSON = Shape(kind="text", parts=((DICT,),))
 ANOTHER = (Shape(kind="bytes"),)
 """What NEW puts in: code that takes a value as it is, is not known to read one of before."""
 
 PROGRAM = """
+import json
+
 def first(v):
     return v[0]
 
@@ -95,6 +98,13 @@ def body(text: str) -> str:
         ("for key, one in old.items(): print(one + 1)", DICT, READ),
         ("for one in old.values(): print(one + 'a')", DICT, NOT),
         ("old['b'] = 1", DICT, READ),
+        ("print(json.loads(old)['a'])", JSON, READ),
+        ("print(json.loads(old)['b'])", JSON, NOT),
+        ("print(json.loads(old)['b'])", TEXT, READ),
+        ("print(json.loads(old).get('b'))", JSON, READ),
+        ("print(json.loads(old))", NUMBER, NOT),
+        ("yield json.loads(old)", JSON, READ),
+        ("yield json.dumps(old)", DICT, NOT),
         ("old['b'] = 1", PAIR, NOT),
         ("print(first(old))", PAIR, READ),
         ("print(first(old))", NUMBER, NOT),

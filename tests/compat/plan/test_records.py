@@ -105,6 +105,18 @@ def test_windows_hold_records_or_accumulators(call: str, put: Any, reads: Any, t
         assert kinds == reads
 
 
+def test_texts_of_json_are_told_by_what_they_say(tmp_path: Path) -> None:
+    body = (
+        "import json\nclass Text(KeyedProcessFunction):\n"
+        "    def open(self, ctx): self.n = ctx.get_state(ValueStateDescriptor('n', Types.STRING()))\n"
+        "    def process_element(self, value, ctx): self.n.update({})\n"
+        "numbers.key_by(lambda v: 1, Types.LONG()).process(Text(), Types.LONG()).uid('keep').print()"
+    )
+    json = Shape(kind="text", parts=((Shape(kind="dict", keys=("a",), parts=(NUMBER,)),),))
+    assert detail(tmp_path, body.format("json.dumps({'a': 1})"))["shapes_put"] == {"n": (json,)}
+    assert detail(tmp_path, body.format("str(value)"))["shapes_put"] == {}
+
+
 def test_declared_values_are_what_they_are_declared_to_be(tmp_path: Path) -> None:
     body = "numbers.key_by(lambda v: 1, Types.LONG()).process(Declared(), Types.LONG()).uid('keep').print()"
     assert detail(tmp_path, body)["shapes_put"] == {"r": (Shape(kind="row", parts=(NUMBER,)),), "m": pair(TEXT)}

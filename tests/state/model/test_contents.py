@@ -12,6 +12,7 @@ NUMBER, TEXT, LIST = (Shape(kind=kind) for kind in ("number", "text", "list"))
 DICT = Shape(kind="dict", keys=("a", "b"))
 DATE = Shape(kind="object", name="datetime:date")
 OWN = Shape(kind="object", name="m:Own")
+JSON = Shape(kind="text", parts=((DICT,),))
 
 
 def pair(*parts: tuple[Shape, ...]) -> Shape:
@@ -49,6 +50,8 @@ def row(*keys: str) -> Shape:
         ((row("a", "b"),), (row("b", "a"),), False),
         ((row("a", "b"),), (row(),), True),
         ((OWN,), (DATE,), False),
+        ((JSON,), (TEXT,), True),
+        ((JSON,), (Shape(kind="text", parts=((NUMBER,),)),), False),
     ],
 )
 def test_old_values_are_read_where_new_ones_are_alike(old: Any, new: Any, read: bool) -> None:
@@ -105,6 +108,11 @@ PAIR = pair((NUMBER,), (TEXT,))
         (LIST, steps(("items", None), THERE), False),
         (NUMBER, steps(("listed", None), ("element", None), ("kind", "number")), True),
         (NUMBER, steps(("entries", None), ("element", None), ("item", 1), ("kind", "text")), False),
+        (JSON, steps(("json", None), ("key", "a"), THERE), True),
+        (JSON, steps(("json", None), ("key", "c"), THERE), False),
+        (JSON, steps(("key", "a"), THERE), False),
+        (TEXT, steps(("json", None), ("key", "a"), THERE), True),
+        (NUMBER, steps(("json", None), THERE), False),
         (NUMBER, steps(), False),
         (NUMBER, steps(("asked", None)), False),
     ],
@@ -117,19 +125,18 @@ def test_what_code_reads_is_there(old: Shape, reading: tuple[Step, ...], read: b
 
 
 def test_shapes_in_words() -> None:
-    words = [str(one) for one in (NUMBER, TEXT, PAIR, DICT, Shape(kind="dict"), LIST, row(), OWN)]
-    assert words == [
-        *(
-            "a number",
-            "text",
-            "a tuple of 2",
-            "a dict with 'a', 'b'",
-            "a dict",
-            "a list",
-            "a row of 2",
-            "an object of Own",
-        )
-    ]
+    words = {
+        "a number": NUMBER,
+        "text": TEXT,
+        "a tuple of 2": PAIR,
+        "a dict with 'a', 'b'": DICT,
+        "a dict": Shape(kind="dict"),
+        "a list": LIST,
+        "a row of 2": row(),
+        "an object of Own": OWN,
+        "JSON of a dict with 'a', 'b'": JSON,
+    }
+    assert [str(one) for one in words.values()] == [*words]
 
 
 @pytest.mark.parametrize(
@@ -140,6 +147,7 @@ def test_shapes_in_words() -> None:
         (steps(("listed", None), ("element", None), ("digits", None)), "elements of value as a number", False),
         (steps(("items", None), ("parts", 2), THERE), "the 2 parts of value.items()", False),
         (steps(("is", ("tuple",)), ("asked", None)), "value", True),
+        (steps(("json", None), ("key", "a"), THERE), "json.loads(value)['a']", False),
         ((), "value", True),
     ],
 )
