@@ -22,6 +22,24 @@ _OTHER_CALLS = frozenset(
 """Calls of a state that read no value."""
 _TOLERANT = frozenset({"str", "repr", "bool", "print", "id", "format", "isinstance", "callable"})
 _OF_ELEMENTS = frozenset("sum min max any all set enumerate dict zip map filter len".split())
+_GIVING = frozenset({"get", "setdefault", "pop", "popleft"})
+"""Methods that give a part."""
+_PLAIN_RESULTS = frozenset(
+    [
+        *dir(str),
+        *dir(bytes),
+        *dir(float),
+        *dir(set),
+        "append",
+        "appendleft",
+        "extend",
+        "insert",
+        "sort",
+        "reverse",
+        "keys",
+    ]
+) - {"copy", "pop", "union", "difference", "intersection", "symmetric_difference"}
+"""Methods that give nothing of what is in a value."""
 _SAME = frozenset({"list", "tuple", "sorted", "iter", "reversed"})
 """Functions that give the elements of their argument again."""
 _ASKING = frozenset({"type", "hasattr", "vars", "dir"})
@@ -39,7 +57,9 @@ _MOST = 400
 _Steps = tuple[Step, ...]
 _Site = tuple[tuple[Text, ast.Call], ...]
 """The calls by which code got to a function, each with the text in which it stands."""
-_MANY, _DIGITS, _ASKED, _ELEMENT, _THERE = (Step(kind=kind) for kind in ("many", "digits", "asked", "element", "there"))
+_MANY, _DIGITS, _ASKED, _ELEMENT, _ANY, _THERE = (
+    Step(kind=kind) for kind in ("many", "digits", "asked", "element", "any", "there")
+)
 
 
 def reads_of(function: Any, fields: Mapping[str, str], several: Mapping[str, str]) -> dict[str, Reads]:
@@ -189,12 +209,13 @@ class _Follow:
 
     def name(self, text: Text, name: str, steps: _Steps, site: _Site) -> None:
         """Follow a value through all uses of a name for it."""
-        values = text.values.get(name, ())
-        if any(_names(name, one) for one in values):
+        again = [one for one in text.values.get(name, ()) if _names(name, one)]
+        if not all(_is_converted(text, one, name) for one in again):
             self._note(*steps, _ASKED)  # it becomes what was made of it
             return
+        converted = {inner for one in again for inner in ast.walk(one)}
         for one in ast.walk(text.tree):
-            if isinstance(one, ast.Name) and one.id == name and not _is_another(text, one):
+            if isinstance(one, ast.Name) and one.id == name and one not in converted and not _is_another(text, one):
                 guards = tuple(_guards(text, one))
                 if _in_try(text, one):
                     self._note(*steps, *guards, _ASKED)
@@ -211,12 +232,20 @@ class _Follow:
         if not isinstance(call, ast.Call) or call.func is not outer:
             self.use(text, outer, found, site)
             return
+        key = call.args[0].value if call.args and isinstance(call.args[0], ast.Constant) else None
         if outer.attr in ("items", "values") and not call.args:
             self.use(text, call, (*steps, Step(kind=outer.attr)), site)
-        elif outer.attr == "get" and call.args:
-            key = call.args[0].value if isinstance(call.args[0], ast.Constant) else None
-            if isinstance(key, str):
-                self.use(text, call, (*steps, Step(kind="maybe", name=key)), site)
+        elif outer.attr in _GIVING and isinstance(key, str):
+            needed = outer.attr == "pop" and len(call.args) == 1
+            part = (*steps, Step(kind="key" if needed else "maybe", name=key))
+            self._note(*part, _THERE)
+            self.use(text, call, part, site)
+        elif outer.attr in _GIVING:
+            self.use(text, call, (*steps, _ANY), site)
+        elif outer.attr == "copy":
+            self.use(text, call, steps, site)
+        elif outer.attr not in _PLAIN_RESULTS and not isinstance(text.parents.get(call), ast.Expr):
+            self._note(*steps)
 
     def _subscript(self, text: Text, outer: ast.Subscript, steps: _Steps, site: _Site) -> None:
         try:
@@ -226,6 +255,8 @@ class _Follow:
         changing = not isinstance(outer.ctx, ast.Load)
         if changing:
             self._note(*steps, Step(kind="attribute", name="__setitem__"), _THERE)
+        if isinstance(outer.ctx, ast.Del) and isinstance(key, str):
+            self._note(*steps, Step(kind="key", name=key), _THERE)
         if changing and not isinstance(text.parents.get(outer), ast.AugAssign):
             return
         if isinstance(key, str):
@@ -234,6 +265,10 @@ class _Follow:
             self._at(text, outer, (*steps, Step(kind="item", place=key)), site)
         else:
             self._note(*steps, Step(kind="attribute", name="__getitem__"), _THERE)
+            if isinstance(outer.slice, ast.Slice):
+                self._note(*steps)
+            else:
+                self._at(text, outer, (*steps, _ANY), site)
 
     def _at(self, text: Text, outer: ast.Subscript, steps: _Steps, site: _Site) -> None:
         self._note(*steps, _THERE)
@@ -300,6 +335,8 @@ class _Follow:
             self.use(text, call, (*steps, _ELEMENT), site)
         elif name in _SAME | _OF_ELEMENTS:
             self._note(*steps, _MANY)
+            if name == "sorted":
+                self._note(*steps, _ELEMENT)
             if name in _SAME:
                 self.use(text, call, steps, site)
             elif name != "len":
@@ -380,8 +417,22 @@ def _guards(text: Text, name: ast.Name) -> Iterator[Step]:
 def _told_before(statements: Iterable[ast.stmt], name: str) -> Iterator[Step]:
     """What is known behind statements that end the function, or the turn of a loop, otherwise."""
     for one in statements:
-        if isinstance(one, ast.If) and isinstance(one.body[-1], ast.Return | ast.Raise | ast.Continue | ast.Break):
+        ends = isinstance(one, ast.If) and isinstance(one.body[-1], ast.Return | ast.Raise | ast.Continue | ast.Break)
+        if isinstance(one, ast.If) and (ends or any(_assigns(inner, name) for inner in one.body)):
             yield from _told(one.test, name, False)
+
+
+def _assigns(one: ast.stmt, name: str) -> bool:
+    targets = one.targets if isinstance(one, ast.Assign) else ()
+    return any(isinstance(target, ast.Name) and target.id == name for target in targets)
+
+
+def _is_converted(text: Text, value: ast.expr, name: str) -> bool:
+    """Whether a name gets another value only if a test says that its own is of another class."""
+    assigned = text.parents[value]
+    around = text.parents.get(assigned)
+    inside = isinstance(around, ast.If) and isinstance(assigned, ast.Assign) and assigned in around.body
+    return inside and isinstance(around, ast.If) and any(_told(around.test, name, True))
 
 
 def _told(test: ast.expr, name: str, holds: bool) -> Iterator[Step]:

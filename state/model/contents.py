@@ -79,6 +79,8 @@ class Shape(Record, frozen=True, kw_only=True):
                 return None if self.kind == "number" or (fixed and len(self.parts) != step.place) else (self,)
             case "element":
                 return self._element()
+            case "any":
+                return self._any() if self.kind == "dict" else self._element()
             case "json":
                 return self.parts[0] if self.says_json else () if self.kind in ("text", "bytes") else None
         return self._of_dict(step.kind)
@@ -106,13 +108,16 @@ class Shape(Record, frozen=True, kw_only=True):
             return (self,)
         return self.parts[0] if self.parts and self.kind in ("list", "set") else ()
 
+    def _any(self) -> Shapes:
+        """What any value of a dict may be."""
+        return _all_of(self.parts) if self.whole and self.parts else ()
+
     def _of_dict(self, what: str) -> Shapes | None:
         """The values or the entries of a dict, as a list."""
         if self.kind != "dict":
             return None
-        values = _all_of(self.parts) if self.whole and self.parts else ()
-        entry: Shapes = (Shape(kind="tuple", parts=((), values)),)
-        return (Shape(kind="list", parts=(entry if what == "items" else values,)),)
+        entry: Shapes = (Shape(kind="tuple", parts=((), self._any())),)
+        return (Shape(kind="list", parts=(entry if what == "items" else self._any(),)),)
 
     def is_one_of(self, names: Iterable[str]) -> bool | None:
         """Whether ``isinstance`` says so of it; None if that is not known."""
@@ -135,11 +140,12 @@ class Step(Record, frozen=True, kw_only=True):
     """A step of code into a value, or what it does with what is there.
 
     Into it lead ``item`` (``place``), ``key`` and ``attribute`` (``name``), ``maybe`` (a key that may be missing), ``element``
-    (of an iteration), ``values`` and ``items`` of a dict, ``json`` (what a text says), and ``parts``, which stays where it
-    is and asks for so many of them. ``listed`` and ``entries`` stand for what a state gives that holds several values.
-    ``is`` and ``is not`` are passed by values of these ``names`` alone, ``with`` and ``without`` by those that have the key
-    ``name`` or lack it. At the end, ``kind``, ``digits`` and ``many`` ask for a ``name``, for what is a number or may be
-    read as one, and for what has elements; ``there`` for anything, and ``asked`` looks at the value in another way.
+    (of an iteration), ``any`` (at a place that is not known), ``values`` and ``items`` of a dict, ``json`` (what a text
+    says), and ``parts``, which stays where it is and asks for so many of them. ``listed`` and ``entries`` stand for what a
+    state gives that holds several values. ``is`` and ``is not`` are passed by values of these ``names`` alone, ``with`` and
+    ``without`` by those that have the key ``name`` or lack it. At the end, ``kind``, ``digits`` and ``many`` ask for a
+    ``name``, for what is a number or may be read as one, and for what has elements; ``there`` for anything, and ``asked``
+    looks at the value in another way.
     """
 
     kind: str
@@ -160,6 +166,8 @@ class Step(Record, frozen=True, kw_only=True):
                 return f"{given}.{self.name}"
             case "json":
                 return f"json.loads({given})"
+            case "any":
+                return f"{given}[…]"
             case "values" | "items":
                 return f"{given}.{self.kind}()"
             case "element" | "many":

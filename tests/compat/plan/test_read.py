@@ -13,6 +13,7 @@ from tests.compat.plan.programs import made
 NUMBER, TEXT, OBJECT = Shape(kind="number"), Shape(kind="text"), Shape(kind="set")
 PAIR = Shape(kind="tuple", parts=((NUMBER,), (TEXT,)))
 DICT = Shape(kind="dict", keys=("a",), parts=((NUMBER,),))
+NUMBERS = Shape(kind="list", parts=((NUMBER,),))
 JSON = Shape(kind="text", parts=((DICT,),))
 ANOTHER = (Shape(kind="bytes"),)
 """What NEW puts in: code that takes a value as it is, is not known to read one of before."""
@@ -98,6 +99,27 @@ def body(text: str) -> str:
         ("for key, one in old.items(): print(one + 1)", DICT, READ),
         ("for one in old.values(): print(one + 'a')", DICT, NOT),
         ("old['b'] = 1", DICT, READ),
+        ("del old['b']", DICT, NOT),
+        ("del old['a']", DICT, READ),
+        ("print(old.pop('a') + 1)", DICT, READ),
+        ("print(old.pop('b'))", DICT, NOT),
+        ("print(old.pop('b', 0))", DICT, READ),
+        ("print(old.setdefault('a', 0)[0])", DICT, NOT),
+        ("print(old.copy()['b'])", DICT, NOT),
+        ("print(old.most_common())", Shape(kind="dict", name="collections:Counter"), NOT),
+        ("print(old[value] + 1)", DICT, READ),
+        ("print(old[value][0])", DICT, NOT),
+        ("print(old.get(value)[0])", DICT, NOT),
+        ("print(old[value][0])", NUMBERS, NOT),
+        ("print(old[value] - 1)", NUMBERS, READ),
+        ("print(old.pop()[0])", NUMBERS, NOT),
+        ("print(old[-3:])", NUMBERS, NOT),
+        ("print(sorted(old, key=value))", NUMBER, NOT),
+        ("print(old.index(1) + old.count(2))", NUMBERS, READ),
+        ("if not isinstance(old, tuple):\n    old = (old, 0)\nprint(old[0])", NUMBER, READ),
+        ("if not isinstance(old, tuple):\n    old = (old[0], 0)\nprint(old[1])", PAIR, READ),
+        ("if value:\n    old = (old, 0)\nprint(old[0])", NUMBER, NOT),
+        ("if isinstance(old, tuple):\n    old = old[0]\nprint(old[0])", NUMBER, NOT),
         ("print(json.loads(old)['a'])", JSON, READ),
         ("print(json.loads(old)['b'])", JSON, NOT),
         ("print(json.loads(old)['b'])", TEXT, READ),
