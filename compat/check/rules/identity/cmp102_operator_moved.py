@@ -36,7 +36,8 @@ def _finding(old: Operator, new: Operator, check: Check) -> Finding:
         consequence = f"{new.label} starts without its state{amounts.of(*old.states or ())}, as -n allows."
         consequence += f" {without_state(new)}" if is_source(new) else ""
     guessed = old.id in check.mapping.guessed
-    fixes = (*tie(old, new, check), *_old_uid(old, new))
+    tied = tie(old, new, check)
+    fixes = (*tied, *_old_uid(old, new, pinned=any((fix.call or "").startswith(".set_uid_hash(") for fix in tied)))
     return check.finding(
         RULE,
         f"{old.label} has state that no operator takes; {new.label} may be the same operator"
@@ -56,14 +57,15 @@ def _finding(old: Operator, new: Operator, check: Check) -> Finding:
     )
 
 
-def _old_uid(old: Operator, new: Operator) -> Iterator[Fix]:
-    """The uid that an operator had, where it has another one now: the shortest way back."""
+def _old_uid(old: Operator, new: Operator, *, pinned: bool) -> Iterator[Fix]:
+    """The uid that an operator had, where it has another one now: the shortest way back. A fix may have ``pinned`` it."""
     if old.uid is None or new.uid is None or old.user_hash is not None or new.user_hash is not None:
         return
     if new.uid != old.uid:
         before, now = (uid.removeprefix(PART_OF_SINK) for uid in (old.uid, new.uid))
+        or_pin = "; or keep the new one, and pin the old id with set_uid_hash" if pinned else ""
         whom = "it" if before == old.uid else "the sink"
-        yield Fix(text=f"Give {whom} its old uid back: {before!r} in place of {now!r}.", operator_id=new.id)
+        yield Fix(text=f"Give {whom} its old uid back: {before!r} in place of {now!r}{or_pin}.", operator_id=new.id)
 
 
 def _why_guessed(new: Operator) -> str:
