@@ -210,7 +210,32 @@ def unread(old: Shapes, reads: Reads | None, new: Shapes) -> Reading | None:
     values of before; None if each one does.
     """
     known = (Reading(),) if reads is None else reads
-    return next((one for one in known for shape in old if not _is_read(shape, one.steps, new)), None)
+    failing = (one for one in known for shape in old if not _is_read(shape, one.steps, new))
+    return next(failing, None) or next((one for one in known if _passes_over(one, old, known, new)), None)
+
+
+def _passes_over(reading: Reading, old: Shapes, reads: Reads, new: Shapes) -> bool:
+    """Whether code asks for a key that old dicts lack, and knows nothing of one that they have: it may be the same under
+    another name, and the default takes the place of the old value.
+    """
+    for place, step in enumerate(reading.steps):
+        if step.kind in ("maybe", "with"):
+            before, now = (_there(shapes, reading.steps[:place]) for shapes in (old, new))
+            named = {one.name for each in reads for one in each.steps} | {key for one in now for key in one.keys}
+            dicts = [one for one in before if one.kind == "dict" and one.whole and step.name not in one.keys]
+            if any(not named.issuperset(one.keys) for one in dicts):
+                return True
+    return False
+
+
+def _there(shapes: Shapes, steps: Iterable[Step]) -> Shapes:
+    """What steps lead to, as far as it is known."""
+    for step in steps:
+        if step.kind in ("listed", "entries"):
+            shapes = (_several(step, shapes),)
+        elif step.kind not in ("is", "is not", "with", "without"):
+            shapes = any_of(one.at(step) or () for one in shapes)
+    return shapes
 
 
 def _with_article(kind: str) -> str:

@@ -48,13 +48,26 @@ OF_ANOTHER_MEANING = {
     ),  # records do
     *("body_map_keys", "n3_list_index", "jnames_index_swapped hashmap", "jtuple_use_swapped hashmap"),
     *("k2_method_ref_swapped hashmap", "k2_op_use hashmap"),
-    *("enum_number_held", "jenum_int hashmap", "dict_key_renamed", "typed_dict_keys_swapped"),
+    *("enum_number_held", "jenum_int hashmap", "typed_dict_keys_swapped"),
     *("accumulator_swapped", "jaccumulator_swapped hashmap"),  # a warning: CMP421
 }
 """Pairs whose state is restored as it was, and whose code takes it, or the records for it, to mean something else."""
 
 ALARMS = {"k3_strip", "connect_swapped_inputs", "jkey_floor_mod hashmap", "p135 hashmap"}
 """Pairs that only other records than theirs would tell apart; and a serializer that compresses in another way."""
+
+
+RESTORED_WITH_ANOTHER_MEANING = {
+    "r_numpyless_scale",  # a unit
+    *("ttl_very_short", "w_tumbling_to_sliding", "cw_to_sliding"),  # warnings: CMP417, CMP407
+}
+"""Pairs with pickled states that are restored as they were, and whose results are others."""
+
+REFUSED_BY_JAVA_ALONE = {
+    *("string_bytes_val_p", "dec_string_val_p", "bool_byte_val_p", "wrapped_long_val_p"),  # Python reads either
+    *("list_to_value_p", "c_to_module_loaded", "c_property_over_old", "c_reads_with_getattr", "up_record_longer"),
+}
+"""Pairs that PyFlink restored, and that are called incompatible: their few values did not show it, or code hid it."""
 
 
 def records(name: str) -> list[dict[str, Any]]:
@@ -69,9 +82,9 @@ def kind_of(found: Verdict, *, restored: bool) -> str:
     return "right" if fine is restored else "wrong" if fine else "alarm"
 
 
-def in_python(folder: Path, every: int = 1) -> Iterator[tuple[str, str, Report | Undecided]]:
+def in_python(folder: Path, every: int = 1, kind: str = "pyflink") -> Iterator[tuple[str, str, Report | Undecided]]:
     """Each program pair of PyFlink, whether its verdict is right, and the report; ``every`` so many are left."""
-    for one in records("pyflink")[::every]:
+    for one in records(kind)[::every]:
         paths = {side: folder / one["name"] / side / "job.py" for side in ("old", "new")}
         for number, (side, path) in enumerate(paths.items()):
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -126,7 +139,21 @@ def test_all_of_pyflink(tmp_path: Path) -> None:
     assert named(found, "wrong") == OF_ANOTHER_MEANING & found.keys()
     assert named(found, "alarm") == ALARMS & found.keys()
     assert {found[name] for name in EITHER_WAY & found.keys()} == {"unknown"}
-    assert len(named(found, "unknown") - EITHER_WAY) <= 14
+    assert len(named(found, "unknown") - EITHER_WAY) <= 16
+
+
+def test_a_sample_of_pickles(tmp_path: Path) -> None:
+    found = {name: kind for name, kind, _ in in_python(tmp_path, 8, "pickles")}
+    assert named(found, "wrong") <= RESTORED_WITH_ANOTHER_MEANING
+    assert named(found, "alarm") <= REFUSED_BY_JAVA_ALONE
+
+
+@pytest.mark.slow
+def test_all_of_pickles(tmp_path: Path) -> None:
+    found = {name: kind for name, kind, _ in in_python(tmp_path, kind="pickles")}
+    assert named(found, "wrong") == RESTORED_WITH_ANOTHER_MEANING
+    assert named(found, "alarm") == REFUSED_BY_JAVA_ALONE
+    assert len(named(found, "unknown")) <= 110
 
 
 def test_a_sample_of_java(flink: Any, java: Any) -> None:
@@ -161,6 +188,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         for title, found in (
             ("PyFlink", in_python(Path(folder))),
+            ("pickles", in_python(Path(folder), kind="pickles")),
             ("Java", in_java(flink, java)),
             ("SQL", in_sql(flink, java)),
         ):
