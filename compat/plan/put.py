@@ -22,7 +22,8 @@ from compat.state.types import MapTypeInfo, RowTypeInfo, TupleTypeInfo, TypeInfo
 
 _PUT = frozenset({"update", "add", "add_all", "put", "put_all"})
 _OF_LISTS = frozenset({"add_all", "update"})
-_FOLDS = ("create_accumulator", "add", "merge")
+_FOLDS = {"create_accumulator": 0, "add": 1, "merge": 0}
+"""The methods that give accumulators, and their first parameter that is one."""
 _OF_RECORDS = {
     **dict.fromkeys(("process_element", "map", "flat_map", "process_broadcast_element", "process_element1", "map1"), 0),
     **dict.fromkeys(("process_element2", "map2"), 1),
@@ -47,7 +48,10 @@ _LIBRARY = ("datetime", "decimal", "collections")
 _MAKERS = ("now", "today", "utcnow", "fromtimestamp", "fromordinal", "fromisoformat", "strptime", "combine")
 _KINDS = {"Counter": "dict", "defaultdict": "dict", "OrderedDict": "dict", "deque": "list"}
 _DEPTH = 6
+_READ = ("value", "get")
 _ANYTHING: Shapes = ()
+_NOTHING: Shapes = (Shape(kind="nothing"),)
+"""A value that adds no shape: None, or what the state held before."""
 
 
 def shapes_put(
@@ -59,7 +63,8 @@ def shapes_put(
     records of each input are.
     """
     # One value that is not known leaves it open what all of them are.
-    return {state: _all(shapes) for state, shapes in all_put(function, fields, lists, records).items()}
+    found = {state: _all(shapes) for state, shapes in all_put(function, fields, lists, records).items()}
+    return {state: _without_nothing(shapes) for state, shapes in found.items()}
 
 
 def all_put(
@@ -68,7 +73,7 @@ def all_put(
     """The same for each place where something is put in."""
     of_lists, found = set(lists), dict[str, list[Shapes]]()
     for text in texts_of(function, methods_of(function)):
-        values = Values(text, _given_to(text, records))
+        values = Values(text, _given_to(text, records), fields)
         for state, call in puts(text, fields):
             found.setdefault(state, []).extend(_given(call, values, state in of_lists))
     return found
@@ -101,21 +106,24 @@ def _given_to(text: Text, records: tuple[Shapes, ...]) -> dict[str, Shapes]:
 def shapes_folded(function: Any) -> Shapes:
     """The accumulators of an aggregating function: what it begins with, and what its methods give."""
     found: list[Shapes] = []
-    for name in _FOLDS:
+    for name, first in _FOLDS.items():
         text = Text.of(getattr(function, name, None), function)
         if text is None:
             return _ANYTHING
-        found += [
-            Values(text).of(one.value) for one in ast.walk(text.tree) if isinstance(one, ast.Return) and one.value
-        ]
+        values = Values(text, dict.fromkeys(text.parameters[first:], _NOTHING))
+        found += [values.of(one.value) for one in ast.walk(text.tree) if isinstance(one, ast.Return) and one.value]
     # What only adds to its accumulator gives it back: it has the shape that it began with.
-    return any_of(found)
+    return _without_nothing(_all(found))
 
 
 def shapes_given(function: Any, records: tuple[Shapes, ...] = ()) -> Shapes:
     """What a function gives that is called with these."""
     text = Text.of(function, None if isinstance(function, FunctionType | MethodType) else function)
-    return _ANYTHING if text is None else Values(text, dict(zip(text.parameters, records, strict=False))).returned()
+    return (
+        _ANYTHING
+        if text is None
+        else _without_nothing(Values(text, dict(zip(text.parameters, records, strict=False))).returned())
+    )
 
 
 def shapes_of(type_info: TypeInformation | None) -> Shapes:
@@ -159,8 +167,15 @@ def _given(call: ast.Call, values: Values, into_list: bool) -> Iterator[Shapes]:
 class Values:
     """The values of the expressions in a text, whose parameters are ``given``."""
 
-    def __init__(self, text: Text, given: Mapping[str, Shapes] | None = None, depth: int = 0) -> None:
-        self.text, self._given, self._depth = text, given or {}, depth
+    def __init__(
+        self,
+        text: Text,
+        given: Mapping[str, Shapes] | None = None,
+        fields: Mapping[str, str] | None = None,
+        depth: int = 0,
+    ) -> None:
+        self.text, self._given, self._fields, self._depth = text, given or {}, fields or {}, depth
+        self._open: set[str] = set()
 
     def returned(self) -> Shapes:
         """What the function returns; not known if one of the values is not, or it yields them."""
@@ -170,8 +185,7 @@ class Values:
         within = [one for one in ast.walk(tree) if self._is_of_this(one)]
         if any(isinstance(one, ast.Yield | ast.YieldFrom) for one in within):
             return _ANYTHING
-        found = [self.of(one.value) for one in within if isinstance(one, ast.Return) and one.value is not None]
-        return _ANYTHING if _ANYTHING in found else any_of(found)
+        return _all(self.of(one.value) for one in within if isinstance(one, ast.Return) and one.value is not None)
 
     def _is_of_this(self, one: ast.AST) -> bool:
         """Whether a node is no part of a function within this one."""
@@ -208,8 +222,8 @@ class Values:
             case ast.Call():
                 return self._of_call(given, depth)
             case ast.Subscript(value=value, slice=ast.Constant(value=int() as place)):
-                found = [one.at(Step(kind="item", place=place)) or () for one in self.of(value, depth + 1)]
-                return _all(found)
+                whole = [one for one in self.of(value, depth + 1) if one not in _NOTHING]
+                return _all(one.at(Step(kind="item", place=place)) or () for one in whole)
             case ast.UnaryOp(operand=operand):
                 return self.of(operand, depth + 1)
             case ast.BinOp(left=left, op=op, right=right):
@@ -225,7 +239,8 @@ class Values:
     def _of_operation(self, left: ast.expr, op: ast.operator, right: ast.expr, depth: int) -> Shapes:
         if isinstance(op, ast.Mod):
             return self.of(left, depth + 1)
-        found = self._either((left, right), depth)
+        # What is added to a number is one.
+        found = any_of(self.of(one, depth + 1) for one in (left, right))
         several = tuple(one for one in found if one.kind != "number")
         return several or found if isinstance(op, ast.Mult) else found
 
@@ -238,6 +253,9 @@ class Values:
         return _with_keys(named, whole=len(named) == len(given.keys))
 
     def _of_call(self, given: ast.Call, depth: int) -> Shapes:
+        reads = isinstance(given.func, ast.Attribute) and given.func.attr in _READ
+        if reads and self.text.state_in(given.func.value, self._fields) is not None:  # type: ignore[attr-defined]
+            return _NOTHING
         called = self.text.resolve(given.func)
         if isinstance(given.func, ast.Name) and called in _BUILT_IN:
             return self._of_built_in(given, given.func.id, depth)
@@ -274,7 +292,7 @@ class Values:
             return _ANYTHING
         known = dict(zip(text.parameters, (self.of(one, depth + 1) for one in given.args), strict=False))
         known |= {one.arg: self.of(one.value, depth + 1) for one in given.keywords if one.arg}
-        return Values(text, known, self._depth + depth + 1).returned()
+        return Values(text, known, self._fields, self._depth + depth + 1).returned()
 
     def _of_class(self, given: ast.Call, called: type, depth: int) -> Shapes:
         if called is Row:
@@ -292,14 +310,14 @@ class Values:
         return (Shape(kind="object", name=written_in(called)),) if own else _ANYTHING
 
     def _either(self, parts: Iterable[ast.expr], depth: int) -> Shapes:
-        """What is known of several: ``old or 0`` is a number, whatever ``old`` is."""
-        return any_of(self.of(one, depth + 1) for one in parts)
+        """Any of several: ``old or 0`` is a number if ``old`` is what the state held."""
+        return _all(self.of(one, depth + 1) for one in parts)
 
     def _of_name(self, given: ast.Name, name: str, depth: int) -> Shapes:
         around = self.text.resolve(given)
         if around is not None:
             return _of_value(around)
-        found = any_of([self._given.get(name, ()), self._either(self.text.values.get(name, ()), depth)])
+        found = self._assigned(name, depth)
         if name in self.text.changed:
             found = tuple(_loosened(one) for one in found)
         stored = self.text.stored.get(name)
@@ -307,6 +325,18 @@ class Values:
             return found
         dicts = [one for one in found if one.kind == "dict"] or [Shape(kind="dict", whole=False)]
         return tuple(self._with_stored(one, stored, depth) for one in dicts) if dicts else found
+
+    def _assigned(self, name: str, depth: int) -> Shapes:
+        """All that a name stands for."""
+        if name in self._open:
+            return _NOTHING  # it is made of itself
+        if name in self.text.elsewhere:
+            return _ANYTHING
+        self._open.add(name)
+        given = [self._given.get(name, _ANYTHING)] if name in self.text.parameters else []
+        found = _all([*given, *(self.of(one, depth + 1) for one in self.text.values.get(name, ()))])
+        self._open.discard(name)
+        return found
 
     def _with_stored(self, one: Shape, stored: Iterable[tuple[ast.expr, ast.expr]], depth: int) -> Shape:
         """A dict into which further values were put."""
@@ -348,8 +378,9 @@ def _in_json(one: Shape) -> Shapes:
 
 
 def _in_parts(kind: str, parts: list[Shapes]) -> Shape:
-    known = kind in ("tuple", "row") or any(parts)
-    return Shape(kind=kind, parts=tuple(parts) if known else ())
+    given = tuple(map(_without_nothing, parts))
+    known = kind in ("tuple", "row") or any(given)
+    return Shape(kind=kind, parts=given if known else ())
 
 
 def _with_keys(known: Mapping[str, Shapes], *, whole: bool = True) -> Shape:
@@ -358,13 +389,19 @@ def _with_keys(known: Mapping[str, Shapes], *, whole: bool = True) -> Shape:
 
 def _keyed(known: Mapping[str, Shapes]) -> dict[str, Any]:
     keys = tuple(sorted(known))
-    return {"keys": keys, "parts": tuple(known[key] for key in keys) if any(known.values()) else ()}
+    parts = tuple(_without_nothing(known[key]) for key in keys)
+    return {"keys": keys, "parts": parts if any(parts) else ()}
 
 
 def _all(given: Iterable[Shapes]) -> Shapes:
     """What any of them may be; not known if one of them is not."""
     found = list(given)
-    return _ANYTHING if _ANYTHING in found else any_of(found)
+    several = any_of(found)
+    return _ANYTHING if _ANYTHING in found else tuple(one for one in several if one not in _NOTHING) or several
+
+
+def _without_nothing(given: Shapes) -> Shapes:
+    return _ANYTHING if _NOTHING[0] in given else given
 
 
 def _of_value(value: Any) -> Shapes:
@@ -379,4 +416,4 @@ def _of_constant(value: Any) -> Shapes:
         return (_TEXT,)
     if isinstance(value, bytes):
         return (_BYTES,)
-    return _ANYTHING if value is None or value is Ellipsis else (_NUMBER,)
+    return _NOTHING if value is None else _ANYTHING if value is Ellipsis else (_NUMBER,)

@@ -26,13 +26,19 @@ _ASKS = (
 
 
 class Text:
-    """The text of a function: ``tree`` is its definition; ``holder`` is the object whose method it is."""
+    """The text of a function: ``tree`` is its definition; ``holder`` is the object whose method it is.
+
+    ``values`` are the expressions that names are given, ``stored`` the keys and values that are put into what they stand for.
+    ``changed`` are names whose object methods or ``+=`` may change, ``elsewhere`` those that also get values by loops and
+    the like.
+    """
 
     def __init__(self, function: FunctionType, tree: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda, holder: Any):
         self.function, self.tree, self.holder = function, tree, holder
         self.values: dict[str, list[ast.expr]] = {}
         self.stored: dict[str, list[tuple[ast.expr, ast.expr]]] = {}
         self.changed: set[str] = set()
+        self.elsewhere: set[str] = set()
         self.parents: dict[ast.AST, ast.AST] = {}
         for one in ast.walk(tree):
             self.parents.update((child, one) for child in ast.iter_child_nodes(one))
@@ -50,9 +56,17 @@ class Text:
         return Text(function, found[0], holder) if len(found) == 1 else None
 
     def _note(self, one: ast.AST) -> None:
-        if isinstance(one, ast.Assign | ast.AnnAssign | ast.NamedExpr | ast.AugAssign) and one.value is not None:
+        if isinstance(one, ast.AugAssign):
+            self.changed.update(one.id for one in [one.target] if isinstance(one, ast.Name))
+            if not isinstance(one.target, ast.Name):
+                self._note_value(one.target, one.value)
+        elif isinstance(one, ast.Assign | ast.AnnAssign | ast.NamedExpr) and one.value is not None:
             for target in one.targets if isinstance(one, ast.Assign) else (one.target,):
                 self._note_value(target, one.value)
+        elif isinstance(one, ast.For | ast.comprehension | ast.withitem):
+            bound = one.optional_vars if isinstance(one, ast.withitem) else one.target
+            names = [] if bound is None else [each for each in ast.walk(bound) if isinstance(each, ast.Name)]
+            self.elsewhere.update(each.id for each in names)
         elif isinstance(one, ast.Call) and isinstance(one.func, ast.Attribute) and isinstance(one.func.value, ast.Name):
             self.changed.add(one.func.value.id)
 
@@ -64,6 +78,8 @@ class Text:
         elif isinstance(target, ast.Tuple | ast.List) and isinstance(value, ast.Tuple | ast.List):
             for left, right in zip(target.elts, value.elts, strict=False):
                 self._note_value(left, right)
+        elif isinstance(target, ast.Tuple | ast.List):
+            self.elsewhere.update(one.id for one in ast.walk(target) if isinstance(one, ast.Name))
 
     @functools.cached_property
     def parameters(self) -> list[str]:

@@ -9,6 +9,7 @@ the same way; otherwise it keeps what the savepoint says. Facts taken from NEW n
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from msgspec import Struct
@@ -22,11 +23,13 @@ from compat.savepoint.connectors import FilesLeft, KafkaSplits, KafkaWriters, Nu
 from compat.savepoint.evidence import Evidence, classes_named, judge, pickles_tell
 from compat.savepoint.kinds import is_python, kind_of, served
 from compat.savepoint.names import Names
+from compat.savepoint.pickled import shape_of, shape_of_text
 from compat.savepoint.recorded import Recorded, RecordedOperator
 from compat.state import names as framework
 from compat.state.assignment import Assignable
 from compat.state.compatibility import THREAD as THREAD_DIALECT
 from compat.state.model.connectors import Connector
+from compat.state.model.contents import Shapes, any_of
 from compat.state.model.job import PYTHON_EXECUTION_MODE, Settings
 from compat.state.model.operators import Detail, Operator
 from compat.state.model.source_line import SourceLine
@@ -209,6 +212,10 @@ class _Translation(Struct, frozen=True):
         }
         if pickled:
             detail["classes_pickled"] = pickled
+        found = {self.declared_name(state): shapes for state in recorded.states if (shapes := self.shapes(state))}
+        if found:
+            put = detail.get("shapes_put", {})
+            detail["shapes_put"] = put | {name: any_of([put.get(name, ()), shapes]) for name, shapes in found.items()}
         kryo = [self.declared_name(state) for state in recorded.states if state.kryo]
         if kryo:
             detail["kryo_states"] = kryo
@@ -233,6 +240,22 @@ class _Translation(Struct, frozen=True):
         """The classes that the pickles in a state name; in process mode each is behind its length."""
         begin = 4 if self.mode == PROCESS else 0
         return set().union(*(classes_named(each[begin:]) for each in state.elements))
+
+    def shapes(self, state: RecordedState) -> Shapes:
+        """The structure of the pickles, or of the texts of JSON, that are stored in a state, as far as it is known."""
+        values = (value for each in state.elements for value in self._values(each))
+        return any_of(shape_of(value) or shape_of_text(value) for value in values)
+
+    def _values(self, stored: bytes) -> Iterator[bytes]:
+        """The values in stored bytes: process mode writes them one behind the other, each behind its length."""
+        if self.mode != PROCESS:
+            yield stored
+            return
+        at = 0
+        while at + 4 <= len(stored):
+            end = at + 4 + int.from_bytes(stored[at : at + 4], "big")
+            yield stored[at + 4 : end]
+            at = end
 
     def merging(self) -> bool | None:
         """Whether the windows melt into each other: Flink and PyFlink's process mode keep a set of those that did, of others
