@@ -136,7 +136,7 @@ def _of_pickles(check: Check, pair: Pair, state: State) -> Gap | None:
     if before is None:
         known = {*pair.new.detail.get("classes_known", ()), *pair.new.detail.get("classes_made", ())}
         pickled = pair.old.detail.get("classes_pickled", {}).get(state.name, pair.old.detail.get("classes_made", ()))
-        changed = [name for name in pickled if name in known]
+        changed = [name for name in pickled if name in known and fails(pair, name) != READ]
         why = "the fields that {} had when the values were pickled are not known"
     else:
         others = [name for name, digest in before.items() if name in written and written[name] != digest]
@@ -156,7 +156,10 @@ def _is_pickled(check: Check, pair: Pair, old: State, new: State) -> bool:
     """Whether both versions pickle the values of a state, so that old ones come back as they were."""
     if "Pickled" in (old.type or ""):
         return True
-    return dialect_of(check, pair) is THREAD and old.type != new.type and type_change(old, new, THREAD) != SAME
+    if dialect_of(check, pair) is not THREAD:
+        return False
+    # What a savepoint has tells its own structure, whatever type is declared for it.
+    return "recorded" in pair.old.detail or (old.type != new.type and type_change(old, new, THREAD) != SAME)
 
 
 def _of_shapes(pair: Pair, state: State, *, pickled: bool) -> Gap | None:

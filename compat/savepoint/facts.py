@@ -17,13 +17,14 @@ from msgspec.structs import replace
 
 from compat.plan.claims import partners
 from compat.plan.facts import Program, Snapshot, StateFile
+from compat.plan.pickled import DATACLASS, OBJECT
 from compat.plan.recorded_states import RecordedState, kept_by_flink
 from compat.plan.shapes import Shape, of_type
 from compat.savepoint.connectors import FilesLeft, KafkaSplits, KafkaWriters, NumbersLeft, OtherLeft
 from compat.savepoint.evidence import Evidence, classes_named, judge, pickles_tell
 from compat.savepoint.kinds import is_python, kind_of, served
 from compat.savepoint.names import Names
-from compat.savepoint.pickled import shape_of, shape_of_text
+from compat.savepoint.pickled import attributes_of, shape_of, shape_of_text
 from compat.savepoint.recorded import Recorded, RecordedOperator
 from compat.state import names as framework
 from compat.state.assignment import Assignable
@@ -212,6 +213,9 @@ class _Translation(Struct, frozen=True):
         }
         if pickled:
             detail["classes_pickled"] = pickled
+            if self.known is None:
+                detail["classes_put"] = pickled
+                detail["classes_shaped"] = self.classes_shaped()
         found = {self.declared_name(state): shapes for state in recorded.states if (shapes := self.shapes(state))}
         if found:
             put = detail.get("shapes_put", {})
@@ -245,6 +249,16 @@ class _Translation(Struct, frozen=True):
         """The structure of the pickles, or of the texts of JSON, that are stored in a state, as far as it is known."""
         values = (value for each in state.elements for value in self._values(each))
         return any_of(shape_of(value) or shape_of_text(value) for value in values)
+
+    def classes_shaped(self) -> dict[str, list[str]]:
+        """The attributes of pickled objects, for classes whose objects are only that in NEW."""
+        new = {} if self.partner is None else self.partner.detail.get("classes_shaped", {})
+        pickles = (value for state in self.recorded.states for each in state.elements for value in self._values(each))
+        return {
+            name: [new[name][0], *(f"field {attribute}" for attribute in sorted(attributes))]
+            for name, attributes in attributes_of(pickles).items()
+            if name in new and new[name][0] in (DATACLASS, OBJECT)
+        }
 
     def _values(self, stored: bytes) -> Iterator[bytes]:
         """The values in stored bytes: process mode writes them one behind the other, each behind its length."""

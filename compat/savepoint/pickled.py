@@ -52,12 +52,19 @@ class _Made:
         if self.kind == "dict":
             return (self._of_entries(left, depth),)
         parts = [one.shapes(left, depth + 1) for one in self.parts]
+        if self.kind == "object":
+            return (Shape(kind="object", name=self.name),)
         if self.kind in ("list", "set"):
             known = () if () in parts else any_of(parts)
             return (Shape(kind=self.kind, parts=(known,) if known else (), name=self.name),)
         if self.kind == "row":
             return (Shape(kind="row", parts=tuple(parts), keys=tuple(self.text.split("\0")) if self.text else ()),)
         return (Shape(kind=self.kind, parts=tuple(parts), name=self.name),)
+
+    def attributes(self) -> frozenset[str] | None:
+        """The names of an object's attributes; None if it is made in another way."""
+        names = [key.text for key, _ in self.entries if key.kind == "text"]
+        return frozenset(names) if self.kind == "object" and not self.parts else None
 
     def _of_entries(self, left: Iterator[int], depth: int) -> Shape:
         named = {key.text: value.shapes(left, depth + 1) for key, value in self.entries if key.kind == "text"}
@@ -68,19 +75,34 @@ class _Made:
 
 def shape_of(pickle: bytes) -> Shapes:
     """The structure of a pickled value; ``()`` if that is not known, or the bytes are no pickle."""
-    if pickle[:1] != b"\x80":
-        return ()
+    machine = _walked(pickle)
+    return () if machine is None else machine.pop().shapes(iter(range(_MOST)))
+
+
+def attributes_of(pickles: Iterable[bytes]) -> dict[str, frozenset[str]]:
+    """The attributes that all pickled objects of a class have, by ``module:name``; classes with other pickles are left out."""
+    found: dict[str, list[frozenset[str] | None]] = {}
+    for pickle in pickles:
+        machine = _walked(pickle)
+        for one in [] if machine is None else machine.objects:
+            found.setdefault(one.name, []).append(one.attributes())
+    known = {name: [one for one in several if one is not None] for name, several in found.items()}
+    return {name: frozenset.intersection(*known[name]) for name in found if len(known[name]) == len(found[name])}
+
+
+def _walked(pickle: bytes) -> _Machine | None:
+    """The machine behind the last step of a pickle, with the value on its stack; None for other bytes."""
     machine = _Machine()
     try:
-        for number, (opcode, argument, _) in enumerate(pickletools.genops(pickle)):
+        for number, (opcode, argument, _) in enumerate(pickletools.genops(pickle if pickle[:1] == b"\x80" else b"")):
             if opcode.name == "STOP":
-                return machine.pop().shapes(iter(range(_MOST)))
+                return machine if machine.is_done else None
             if number > _MOST:
-                return ()
+                return None
             machine.do(opcode.name, argument)
     except (ValueError, IndexError, KeyError, _Untold):
-        return ()
-    return ()
+        pass
+    return None
 
 
 def shape_of_text(data: bytes) -> Shapes:
@@ -117,6 +139,12 @@ class _Machine:
     def __init__(self) -> None:
         self._stack: list[_Made] = []
         self._memo: dict[object, _Made] = {}
+        self.objects: list[_Made] = []
+
+    @property
+    def is_done(self) -> bool:
+        """Whether there is one value, as at the end."""
+        return len(self._stack) == 1
 
     def pop(self) -> _Made:
         """Take the last value. Raises IndexError if there is none."""
@@ -189,16 +217,27 @@ class _Machine:
     def call(self) -> None:
         """What a function makes of its arguments."""
         function, arguments = self.last(2)
-        self._stack.append(_made_by(function.text, arguments.parts))
+        self._object(_made_by(function.text, arguments.parts))
 
     def new(self, more: int) -> None:
         """An object of a class, which gets ``more`` arguments than the usual ones."""
-        kept = self.last(2 + more)[0]
-        self._stack.append(_Made("object", name=kept.text))
+        kept, arguments, *_ = self.last(2 + more)
+        self._object(_Made("object", arguments.parts, name=kept.text))
+
+    def _object(self, made: _Made) -> None:
+        self._stack.append(made)
+        self.objects += [made] if made.kind == "object" else []
 
     def build(self) -> None:
-        """An object gets its attributes."""
-        self.pop()
+        """An object gets its attributes: in a dict, or in two of which the second one is of its slots."""
+        state = self.pop()
+        kinds = [one.kind for one in state.parts]
+        if state.kind == "dict":
+            self._stack[-1].entries += state.entries
+        elif state.kind == "tuple" and kinds in (["none", "dict"], ["dict", "dict"]):
+            self._stack[-1].entries += [entry for one in state.parts for entry in one.entries]
+        else:
+            self._stack[-1].parts.append(state)  # its class knows what that is
 
     def again(self) -> None:
         self._stack.append(self._stack[-1])
@@ -218,7 +257,7 @@ def _made_by(function: str, arguments: list[_Made]) -> _Made:
         return made
     if function in _RECONSTRUCTORS and arguments:
         return _Made("object", name=arguments[0].text)
-    return _Made("object", name=function)
+    return _Made("object", arguments, name=function)
 
 
 _STEPS: Mapping[str, Callable[[_Machine], object]] = {

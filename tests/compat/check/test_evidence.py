@@ -178,6 +178,11 @@ CLASSES = {"m:Pair": "1", "m:Other": "2"}
         ({"classes_made": ["m:Pair"]}, {"classes_known": ["m:Pair"]}, "the fields that Pair had"),
         ({"classes_made": ["m:Pair"]}, {"classes_made": ["m:Pair"]}, "the fields that Pair had"),
         ({"classes_made": ["m:Pair"]}, {"classes_known": ["m:Other"]}, ""),
+        (
+            {"classes_made": ["m:Pair"], "classes_shaped": {"m:Pair": ["object", "field a"]}},
+            {"classes_known": ["m:Pair"], "classes_shaped": {"m:Pair": ["object", "field a"]}},
+            "",
+        ),
         ({"classes_pickled": {"n": ["m:Pair"]}}, {"classes_known": ["m:Pair"]}, "the fields that Pair had"),
         ({"classes_pickled": {"m": ["m:Pair"]}}, {"classes_known": ["m:Pair"]}, ""),
         ({"classes_pickled": {"n": []}, "classes_made": ["m:Pair"]}, {"classes_known": ["m:Pair"]}, ""),

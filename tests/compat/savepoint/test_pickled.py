@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from compat.check.findings import Report, Verdict
 from compat.comparison import Comparison, compare
-from compat.savepoint.pickled import shape_of, shape_of_text
+from compat.savepoint.pickled import attributes_of, shape_of, shape_of_text
 from compat.state.model.contents import Shape
 
 NUMBER, TEXT, BYTES = ((Shape(kind=kind),) for kind in ("number", "text", "bytes"))
@@ -95,6 +95,59 @@ def test_rows_of_pyflink() -> None:
         "row", NUMBER, TEXT, keys=("n", "k")
     )
     assert shape_of(head + b"N" + b"K\x01\x8c\x01a\x86" + kind) == of("row", NUMBER, TEXT)
+
+
+class Slots:
+    __slots__ = ("a", "b")
+
+    def __init__(self) -> None:
+        self.a = self.b = 1
+
+
+class Both(Slots):
+    def __init__(self) -> None:
+        super().__init__()
+        self.c = 1
+
+
+class Own:
+    def __reduce__(self) -> Any:
+        return Own, (1,)
+
+
+class Listed:
+    def __init__(self) -> None:
+        self.n = 1
+
+    def __getstate__(self) -> Any:
+        return [self.n]
+
+
+@pytest.mark.parametrize(
+    ("values", "told"),
+    [
+        ([Total(1)], {Total: {"n"}}),
+        ([Total(1), (Total(2), {"a": Total(3)})], {Total: {"n"}}),
+        ([Slots()], {Slots: {"a", "b"}}),
+        ([Both()], {Both: {"a", "b", "c"}}),
+        ([Own()], {}),
+        ([Listed()], {}),
+        ([Colour.RED], {}),
+        ([Pair(1, "a")], {}),
+        ([datetime.date(2024, 1, 1)], {}),
+        ([1, "a"], {}),
+    ],
+)
+def test_the_attributes_of_objects(values: list[Any], told: dict[type, set[str]]) -> None:
+    found = attributes_of(pickle.dumps(one) for one in values)
+    assert found == {f"{kept.__module__}:{kept.__qualname__}": names for kept, names in told.items()}
+
+
+def test_attributes_that_not_all_objects_have() -> None:
+    more = Total(1)
+    more.__dict__["late"] = 1
+    assert attributes_of(map(pickle.dumps, (Total(1), more))) == {f"{__name__}:Total": {"n"}}
+    assert attributes_of([b"", b"\x80\x04.", b"no pickle"]) == {}
 
 
 def test_one_object_twice_and_one_that_has_itself() -> None:
