@@ -184,7 +184,8 @@ def test_what_was_pickled_and_is_still_needs_no_old_program(tmp_path: Path) -> N
 
 def test_elements_that_a_function_gives_none_for_go(tmp_path: Path) -> None:
     step = ConvertState(operator="keep", state="s", function="f.py:few", drops=True)
-    done = of("pickled_list", tmp_path, step, "def few(old): return None if old[0] in (3, 6, 9, 1) else list(old)\n")
+    text = "def few(old): return None if old[0] in (3, 6, 9, 1) else {'n': old[0], 'text': old[1]}\n"
+    done = of("pickled_list", tmp_path, step, text)
     assert (done.kept, list(done.entries.values()), list(done.tally.dropped.values())) == (True, [2], [1])
 
 

@@ -46,44 +46,50 @@ def named(value: type) -> tuple[Shape, ...]:
     return of("object", name=f"{value.__module__}:{value.__qualname__}")
 
 
+VALUES: list[tuple[Any, tuple[Shape, ...]]] = [
+    *((one, NUMBER) for one in (0, 1, 300, 70_000, -1, 2**70, 1.5, True)),
+    ("a", TEXT),
+    ("a" * 300, TEXT),
+    (b"a", BYTES),
+    (None, ()),
+    ((), of("tuple")),
+    ((1, "a"), of("tuple", NUMBER, TEXT)),
+    ((1, 2, 3, "a"), of("tuple", NUMBER, NUMBER, NUMBER, TEXT)),
+    ((1, None), of("tuple", NUMBER, ())),
+    ([], of("list")),
+    ([1], of("list", NUMBER)),
+    ([1, "a"], of("list", NUMBER + TEXT)),
+    ([1, None], of("list")),
+    ({1, 2}, of("set", NUMBER)),
+    (frozenset(["a"]), of("set", TEXT)),
+    ({}, of("dict")),
+    ({"b": 1, "a": "x"}, of("dict", TEXT, NUMBER, keys=("a", "b"))),
+    ({"a": {"b": 1}}, of("dict", of("dict", NUMBER, keys=("b",)), keys=("a",))),
+    ({"a": 1, 2: 3}, of("dict", NUMBER, keys=("a",), whole=False)),
+    (collections.deque([1]), of("list", NUMBER, name="collections:deque")),
+    (collections.Counter("a"), of("dict", NUMBER, keys=("a",), name="collections:Counter")),
+    (collections.OrderedDict(a=1), of("dict", NUMBER, keys=("a",), name="collections:OrderedDict")),
+    (collections.defaultdict(int, a=1), of("dict", NUMBER, keys=("a",), name="collections:defaultdict")),
+    (datetime.datetime(2024, 1, 1), named(datetime.datetime)),
+    (decimal.Decimal(1), named(decimal.Decimal)),
+    (Colour.RED, named(Colour)),
+    (Pair(1, "a"), named(Pair)),
+    (Total(1), named(Total)),
+    ([Total(1)], of("list", named(Total))),
+]
+
+
 @pytest.mark.parametrize(
-    ("value", "told"),
+    ("value", "told", "protocol"),
     [
-        *((one, NUMBER) for one in (0, 1, 300, 70_000, -1, 2**70, 1.5, True)),
-        ("a", TEXT),
-        ("a" * 300, TEXT),
-        (b"a", BYTES),
-        (None, ()),
-        ((), of("tuple")),
-        ((1, "a"), of("tuple", NUMBER, TEXT)),
-        ((1, 2, 3, "a"), of("tuple", NUMBER, NUMBER, NUMBER, TEXT)),
-        ((1, None), of("tuple", NUMBER, ())),
-        ([], of("list")),
-        ([1], of("list", NUMBER)),
-        ([1, "a"], of("list", NUMBER + TEXT)),
-        ([1, None], of("list")),
-        ({1, 2}, of("set", NUMBER)),
-        (frozenset(["a"]), of("set", TEXT)),
-        ({}, of("dict")),
-        ({"b": 1, "a": "x"}, of("dict", TEXT, NUMBER, keys=("a", "b"))),
-        ({"a": {"b": 1}}, of("dict", of("dict", NUMBER, keys=("b",)), keys=("a",))),
-        ({"a": 1, 2: 3}, of("dict", NUMBER, keys=("a",), whole=False)),
-        (collections.deque([1]), of("list", NUMBER, name="collections:deque")),
-        (collections.Counter("a"), of("dict", NUMBER, keys=("a",), name="collections:Counter")),
-        (collections.OrderedDict(a=1), of("dict", NUMBER, keys=("a",), name="collections:OrderedDict")),
-        (collections.defaultdict(int, a=1), of("dict", NUMBER, keys=("a",), name="collections:defaultdict")),
-        (datetime.datetime(2024, 1, 1), named(datetime.datetime)),
-        (decimal.Decimal(1), named(decimal.Decimal)),
-        (Colour.RED, named(Colour)),
-        (Pair(1, "a"), named(Pair)),
-        (Total(1), named(Total)),
-        ([Total(1)], of("list", named(Total))),
+        (value, told, protocol)
+        for value, told in VALUES
+        for protocol in (2, 4, 5)
+        # Protocol 2 makes these by calls of functions.
+        if protocol != 2 or not isinstance(value, bytes | set | frozenset)
     ],
 )
-@pytest.mark.parametrize("protocol", [2, 4, 5])
 def test_what_a_pickle_has(value: Any, told: tuple[Shape, ...], protocol: int) -> None:
-    if protocol == 2 and isinstance(value, bytes | set | frozenset):
-        pytest.skip("made by functions then")
     assert shape_of(pickle.dumps(value, protocol)) == told
 
 

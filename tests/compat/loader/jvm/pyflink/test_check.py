@@ -79,7 +79,7 @@ def test_a_program_gets_the_properties_of_aws_service_where_they_are_given(tmp_p
     Path("job.py").write_text(text.replace('UID + os.environ["MARK"]', "MARK"))
     Path("given.json").write_text('[{"PropertyGroupId": "job", "PropertyMap": {"mark": "from the file"}}]')
     without = run("plan", "job.py", "--pyflink", pyflink.python)
-    assert "give it with --runtime-properties FILE" in " ".join(without.output.split())
+    assert "--runtime-properties gives it" in " ".join(without.output.split())
     result = run("plan", "job.py", "--pyflink", pyflink.python, "--runtime-properties", "given.json")
     assert (result.exit_code, "uid=from the file" in result.output) == (0, True), result.output
 
