@@ -59,7 +59,7 @@ def test_flink_handed_state_to_the_wrong_operators_before_they_changed_places() 
 def test_flinks_operators_restore_it(version: str, tmp_path: Path) -> None:
     from compat.loader.jvm.errors import JvmError
     from compat.loader.jvm.java import find_java
-    from compat.loader.jvm.messages import JarProgram, Restore
+    from compat.loader.jvm.messages import JarProgram, Limit, Restore
     from compat.loader.jvm.process import JvmOptions
     from tests.compat.loader.jvm.support import built, flink_of
 
@@ -76,7 +76,10 @@ def test_flinks_operators_restore_it(version: str, tmp_path: Path) -> None:
         if "copied" in CASES[name]["maps"]:
             remap(name, tmp_path / name, "copied", "--copy")
             folders.append(tmp_path / name)
-    wanted = [Restore(metadata=(folder / "_metadata").read_bytes(), folder=str(folder)) for folder in folders]
+    limit = Limit(entries=1000, seconds=60)
+    wanted = [
+        Restore(metadata=(folder / "_metadata").read_bytes(), folder=str(folder), limit=limit) for folder in folders
+    ]
     (outcome,) = built([(program, wanted)], flink_of(version), java, JvmOptions(options={}))
     answers = outcome.restored
     assert [answer.failure for answer in answers] == [""] * len(folders)
@@ -88,9 +91,11 @@ def test_flinks_operators_restore_it(version: str, tmp_path: Path) -> None:
         tried = [attempt for operator in answer.operators for attempt in operator.attempts]
         assert [attempt.failure for attempt in tried] == [None] * len(tried)
         assert not any(state.missing for operator in answer.operators for state in operator.states)
-        kept = [attempt.entries for attempt in tried if "count" in attempt.entries]
-        assert sorted(entries["count"] for entries in kept) == sorted([3, 5] * (len(kept) // 2))
+        rehearsed = [state for operator in answer.operators for state in operator.rehearsal.states]
+        assert [state.failure for state in rehearsed] == [None] * len(rehearsed)
+        kept = [state.read for state in rehearsed if state.name == "count"]
         assert kept
+        assert sorted(kept) == sorted([3, 5] * (len(kept) // 2))
 
 
 def test_a_checkpoint_with_merged_files_restores_into_the_program_that_wrote_it(flink, java) -> None:

@@ -241,7 +241,7 @@ PAIRS = (
         WINDOWED,
         _changed(WINDOWED, "lit(10)", "lit(20)"),
         {"GroupWindowAggregate": KEPT},
-        "compatible",
+        "incompatible",
         ("CMP706",),
         meaning=True,
     ),

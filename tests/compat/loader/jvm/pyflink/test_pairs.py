@@ -33,7 +33,7 @@ def judged(pair, old, new):
     report = decide(old, new, Comparison("old.py", "new.py"), {})
     assert report.verdict.value == pair.verdict, pair.name
     assert set(pair.rules) <= {finding.rule for finding in report.findings}, pair.name
-    named = {one.name.partition("[")[0]: one for one in old.operators if one.has_state}
+    named = {re.split(r"[\[(]", one.name)[0]: one for one in old.operators if one.has_state}
     assert named.keys() == pair.stateful.keys(), pair.name
     by_id = {one.id: one for one in new.operators}
     for name, becomes in pair.stateful.items():
