@@ -69,6 +69,7 @@ Detail = TypedDict(
         "shapes_put": dict[str, Shapes],
         "shapes_read": dict[str, Reads],
         "made_with": dict[str, str],
+        "code": str,
     },
     total=False,
 )
@@ -81,7 +82,7 @@ Of an operator of a savepoint: that it was recorded, without a name, how far it 
 what its serializers say against the declared types, what Kryo wrote, and the classes that its pickles name. Of a function in
 Python the plain values that it was made with, as digests, by attribute, and the attributes that hold its states; with pickled
 states the program's classes that it mentions, and all that are in its module, as ``module:name``, and digests of what their
-pickles depend on."""
+pickles depend on; of one that PyFlink itself holds, a digest of its code and its values."""
 
 
 class Operator(Record, frozen=True, kw_only=True):

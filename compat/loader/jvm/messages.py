@@ -93,18 +93,20 @@ class DeclaredStates(Struct, frozen=True, kw_only=True):
 
 class PythonState(Struct, frozen=True, kw_only=True):
     """A state that a function in Python asks for: its descriptor's kind and type in Flink's spelling, its time to live in
-    milliseconds, and the line that asks for it."""
+    milliseconds, the line that asks for it, and the function that folds its values."""
 
     name: str
     kind: str
     type: str
     ttl: int | None = None
     source: JavaFrame | None = None
+    fold: UserCode | None = None
 
 
 class PythonWindow(Struct, frozen=True, kw_only=True):
     """The parts of a window operator of PyFlink's DataStream API: ``namespace`` is the type of its windows,
-    ``contents`` that of their contents.
+    ``contents`` that of their contents, and ``fold`` the function that folds these. ``counts`` is the state in which its
+    assigner counts records.
     """
 
     assigner: str
@@ -114,6 +116,8 @@ class PythonWindow(Struct, frozen=True, kw_only=True):
     trigger: str
     namespace: str
     contents: str
+    fold: UserCode | None = None
+    counts: str = ""
 
 
 class PythonFunction(Struct, frozen=True, kw_only=True):
@@ -121,11 +125,15 @@ class PythonFunction(Struct, frozen=True, kw_only=True):
 
     ``adapter`` is the class that PyFlink wraps around the function; it shows which call was made. ``key_type`` is the type of
     the row that PyFlink makes for a key, None for an operator without keys. ``reduces`` marks PyFlink's own reduce, whose state
-    has another name at every start.
+    has another name at every start. ``code`` is a digest of its code and its values, empty if there is none, ``made_with`` are
+    digests of the plain values that it carries, and ``chained`` are the functions that the same operator runs after it.
     """
 
     name: str
     adapter: str = ""
+    code: str = ""
+    made_with: dict[str, str] = {}
+    chained: tuple[PythonFunction, ...] = ()
     key_type: str | None = None
     states: tuple[PythonState, ...] = ()
     unknown: str = ""

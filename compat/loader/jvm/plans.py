@@ -240,6 +240,8 @@ def _told(node: Node) -> Iterator[str]:
     code = node.function
     if code is not None and code.digest is not None:
         yield " ".join([node.operator, code.digest, *(f"{one.name} {one.digest}" for one in code.captured)])
+    if node.python is not None:
+        yield from (f"{node.operator} {one.code}" for one in (node.python, *node.python.chained) if one.code)
 
 
 def _sides(nodes: Iterable[Node]) -> dict[int, int]:

@@ -218,7 +218,8 @@ class Functions:
     def apply(self, payload: typing.Any, asked: typing.Any) -> str:
         """A description of a function, as JSON; so is how it is asked for."""
         describe = _module("functions").describe
-        return json.dumps(self._absent.opening(lambda: describe(bytes(payload), self._where, **json.loads(asked))))
+        given = {"digest_of": _module("alike").digest_of, **json.loads(asked)}
+        return json.dumps(self._absent.opening(lambda: describe(bytes(payload), self._where, **given)))
 
     class Java:
         """The interface that Java sees."""

@@ -6,6 +6,7 @@ This file is loaded by :mod:`compat.loader.jvm.pyflink.client`, in an interprete
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import sys
 import types
 import typing
@@ -16,8 +17,10 @@ _REDUCE = "_reduce_state"
 _TIMERS = frozenset({"register_event_time_timer", "register_processing_time_timer"})
 _PER_WINDOW = frozenset({"window_state", "global_state"})
 _OPENED = ("_open_func", "_close_func")
+_ASKED_IN_WINDOWS = frozenset({"get_partitioned_state", "merge_partitioned_state", "get_runtime_context"})
 if typing.TYPE_CHECKING:
     Told = dict[str, typing.Any]
+    DigestOf = typing.Callable[[typing.Any], str]
 
 
 class _Anything:
@@ -72,22 +75,26 @@ class _Recorder:
         return _Anything()
 
 
-def describe(payload: bytes, where: typing.Any, keyed: bool, call_open: bool) -> Told:
-    """A function by the bytes that PyFlink ships: its name, its states, whether it sets timers, its window.
+def describe(payload: bytes, where: typing.Any, digest_of: DigestOf, keyed: bool, call_open: bool) -> Told:
+    """A function by the bytes that PyFlink ships: its name, its code, its states, whether it sets timers, its window.
 
-    Only a function over keys may ask for state, and so is opened, if ``call_open`` allows it.
+    Only a function over keys may ask for state, and so is opened, if ``call_open`` allows it. ``digest_of`` gives a digest of
+    code and values.
     """
     import cloudpickle
 
     held = cloudpickle.loads(payload)
+    code = digest_of(held)  # before anything is asked of it, which it may keep
     window = held if type(held).__name__ == "WindowOperationDescriptor" else None
     function = held if window is None else window.internal_window_function
     users = _users(function)
     told: Told = {
         "name": _name(users),
         "adapter": type(held).__name__ if type(held).__module__.startswith("pyflink.") else "",
+        "code": code,
+        "made_with": _values(users),
         "timers": bool(_names_used(users) & _TIMERS),
-        "window": None if window is None else _window(window),
+        "window": None if window is None else _window(window, digest_of),
     }
     if "Broadcast" in "".join(one.__name__ for one in type(users).__mro__):
         return {**told, "unknown": "open() does not show the states of functions over a broadcast stream"}
@@ -99,13 +106,26 @@ def describe(payload: bytes, where: typing.Any, keyed: bool, call_open: bool) ->
     try:
         with _places_of_descriptors(where):
             function.open(context)
-        states = [_state(descriptor, place) for descriptor, place in context.found]
+        states = [_state(descriptor, place, digest_of) for descriptor, place in context.found]
     except Exception as error:
         return {**told, "unknown": f"open() of {told['name']} failed: {type(error).__name__}: {error}"}
     told["reduces"] = any(one["name"].startswith(_REDUCE) for one in states)
     told["states"] = [one for one in states if not one["name"].startswith(_REDUCE)]
-    told["unknown"] = _later(users, context, window is not None, str(told["name"]))
+    told["unknown"] = _later(users, context, window, str(told["name"]))
     return told
+
+
+def _values(function: typing.Any) -> Told:
+    """Digests of the plain values that a function object carries, by attribute."""
+    held = getattr(function, "__dict__", {})
+    plain = ((name, repr(value).encode()) for name, value in sorted(held.items()) if _is_plain(value))
+    return {name: hashlib.sha256(value).hexdigest()[:16] for name, value in plain}
+
+
+def _is_plain(value: typing.Any) -> bool:
+    if isinstance(value, (tuple, list)):
+        return all(map(_is_plain, value))
+    return isinstance(value, (str, bytes, int, float, bool))
 
 
 @contextlib.contextmanager
@@ -126,16 +146,21 @@ def _places_of_descriptors(where: typing.Any) -> typing.Iterator[None]:
         StateDescriptor.__init__ = original
 
 
-def _later(users: typing.Any, context: _Recorder, in_window: bool, name: str) -> str:
+def _later(users: typing.Any, context: _Recorder, window: typing.Any, name: str) -> str:
     """Why a function may ask for more states than ``open()`` shows."""
     if any(value is context for value in getattr(users, "__dict__", {}).values()):
         return name + " keeps its runtime context, so it may ask for state while it processes"
-    if in_window and _names_used(users) & _PER_WINDOW:
+    if window is None:
+        return ""
+    if _names_used(users) & _PER_WINDOW:
         return name + " asks for state while it processes a window"
+    for part in (window.trigger, window.assigner):
+        if _names_used(part) & _ASKED_IN_WINDOWS:
+            return type(part).__qualname__ + " asks for state while it handles a window"
     return ""
 
 
-def _state(descriptor: typing.Any, place: typing.Any) -> Told:
+def _state(descriptor: typing.Any, place: typing.Any, digest_of: DigestOf) -> Told:
     ttl = getattr(descriptor, "_ttl_config", None)
     kind = type(descriptor).__name__
     return {
@@ -144,7 +169,17 @@ def _state(descriptor: typing.Any, place: typing.Any) -> Told:
         "type": _type(descriptor),
         "ttl": None if ttl is None else ttl.get_ttl().to_milliseconds(),
         "source": getattr(descriptor, "made_at", None) or place,
+        "fold": _fold(descriptor, digest_of),
     }
+
+
+def _fold(descriptor: typing.Any, digest_of: DigestOf) -> Told | None:
+    """The function of a reducing or an aggregating state; None for others."""
+    for name in ("get_reduce_function", "get_agg_function"):
+        if hasattr(descriptor, name):
+            function = getattr(descriptor, name)()
+            return {"name": _name(_users(function)), "digest": digest_of(function) or None}
+    return None
 
 
 def _type(descriptor: typing.Any) -> str:
@@ -152,10 +187,12 @@ def _type(descriptor: typing.Any) -> str:
     return str(descriptor.type_info.get_java_type_info().toString())
 
 
-def _window(descriptor: typing.Any) -> Told:
+def _window(descriptor: typing.Any, digest_of: DigestOf) -> Told:
     from pyflink.datastream.window import MergingWindowAssigner
 
     assigner, name = descriptor.assigner, type(descriptor.window_serializer).__name__
+    own = not type(assigner).__module__.startswith("pyflink.")
+    counts = None if own else getattr(assigner, "_count_descriptor", None)  # of windows by the number of records
     return {
         "assigner": type(assigner).__name__,
         "text": str(assigner),
@@ -164,6 +201,8 @@ def _window(descriptor: typing.Any) -> Told:
         "trigger": type(descriptor.trigger).__name__,
         "namespace": name[: -len("Serializer")] if name.endswith("WindowSerializer") else "byte[]",
         "contents": _type(descriptor.window_state_descriptor),
+        "fold": _fold(descriptor.window_state_descriptor, digest_of),
+        "counts": counts.name if counts is not None and type(counts).__name__ == "ValueStateDescriptor" else "",
     }
 
 

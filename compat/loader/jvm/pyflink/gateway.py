@@ -16,7 +16,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import IO, TypeVar
@@ -29,14 +29,25 @@ from compat.loader.advice import CAUGHT, given_properties, install, installing, 
 from compat.loader.failure import CLASSPATH
 from compat.loader.jvm import connector_jars
 from compat.loader.jvm.bridge import Java, described, flink, java, member, operator_of, text_or_none
-from compat.loader.jvm.call_sites import first_function
+from compat.loader.jvm.call_sites import python_functions
 from compat.loader.jvm.graphs import Configured
-from compat.loader.jvm.messages import Crash, JavaFrame, Job, PyFlinkProgram, PythonFunction, Request, SqlStatement
+from compat.loader.jvm.messages import (
+    Crash,
+    JavaFrame,
+    Job,
+    Node,
+    PyFlinkProgram,
+    PythonFunction,
+    Request,
+    SqlStatement,
+)
 from compat.loader.jvm.node_numbers import NodeNumbers
 from compat.loader.jvm.program import crash_of
 from compat.loader.jvm.pyflink import client
+from compat.loader.jvm.pyflink.plans import ADDS_KEYS
 from compat.loader.lacking import Ending, lack_of
 from compat.loader.told_by_project import requirement_for
+from compat.state.model.code import UserCode
 
 _CLIENT = Path(client.__file__)
 _UTILS = "org.apache.flink.client.python.PythonEnvUtils"
@@ -171,7 +182,12 @@ class Gateway:
             job,
             python=True,
             nodes=tuple(
-                msgspec.structs.replace(node, python=functions.get(node.id), source=node.source or self.here())
+                msgspec.structs.replace(
+                    node,
+                    python=functions.get(node.id),
+                    key_selectors=_selectors(node, functions) or node.key_selectors,
+                    source=node.source or self.here(),
+                )
                 for node in job.nodes
             ),
         )
@@ -185,19 +201,22 @@ class Gateway:
         return msgspec.structs.replace(job, statements=statements, exec_plan=plan)
 
     def _function(self, operator: Configured, loader: Java, keyed: bool) -> PythonFunction | None:
-        """What the first function in Python of an operator keeps: only that one may have states."""
+        """The functions in Python of an operator, and what the first keeps: only that one may have states."""
         made = operator_of(operator.config.getStreamOperatorFactory(loader))
-        function = first_function(made)
-        if function is None:
+        functions = python_functions(made)
+        if not functions:
             return None
+        first, *others = (self._described(function, keyed and number == 0) for number, function in enumerate(functions))
+        return msgspec.structs.replace(first, key_type=_key_type(made) if keyed else None, chained=tuple(others))
+
+    def _described(self, function: Java, keyed: bool) -> PythonFunction:
         opener = self._shared.get(client.FUNCTIONS)
         asked = json.dumps({"keyed": keyed, "call_open": self._request.call_open})
         try:
             told = opener.apply(function.getSerializedPythonFunction(), java("java.lang.String")(asked))
         except jpype.JException as error:
             return PythonFunction(name="", unknown=f"its function cannot be read: {described(error)}")
-        read = msgspec.json.decode(str(told), type=PythonFunction)
-        return msgspec.structs.replace(read, key_type=_key_type(made) if keyed else None)
+        return msgspec.json.decode(str(told), type=PythonFunction)
 
     def _crash(self, program: PyFlinkProgram, code: int, failure: _Failure | None) -> Crash | None:
         if failure is None:
@@ -229,6 +248,17 @@ class Gateway:
             command=command,
             lacks=lack_of(_ending(program, failure)),
         )
+
+
+def _selectors(node: Node, functions: Mapping[int, PythonFunction | None]) -> tuple[UserCode | None, ...]:
+    """The key selector of each input of an operator: the last function before it, which PyFlink adds."""
+    found = []
+    for edge in node.inputs if node.state_keys else ():
+        fed_by = functions.get(edge.source)
+        last = None if fed_by is None else (fed_by, *fed_by.chained)[-1]
+        keys = last is not None and last.adapter == ADDS_KEYS
+        found.append(UserCode(name=last.name, digest=last.code or None, branches=True) if last and keys else None)
+    return tuple(found) if any(found) else ()
 
 
 def _key_type(operator: Java) -> str:

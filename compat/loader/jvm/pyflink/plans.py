@@ -6,15 +6,17 @@ from collections.abc import Callable, Iterator
 
 from compat.loader.jvm.messages import JavaFrame, PythonFunction, PythonWindow
 from compat.state import names
+from compat.state.model.code import UserCode
 from compat.state.model.operators import Detail
 from compat.state.model.source_line import SourceLine
 from compat.state.model.states import Known, State, StateKind, StateScope
 
+ADDS_KEYS = "AddKey"
 _CALLS = {
     "MapProcessFunctionAdapter": "map",
     "FlatMapProcessFunctionAdapter": "flat_map",
     "FilterProcessFunctionAdapter": "filter",
-    "AddKey": "key_by_map",
+    ADDS_KEYS: "key_by_map",
     "TimestampAssignerProcessFunctionAdapter": "extract_timestamp",
     "MapKeyedProcessFunctionAdapter": "keyed_map",
     "FlatMapKeyedProcessFunctionAdapter": "keyed_flat_map",
@@ -57,6 +59,7 @@ def _states(function: PythonFunction, key: str, line: Callable[[JavaFrame], Sour
             key_type=key,
             ttl=one.ttl,
             source=None if one.source is None else line(one.source),
+            function=one.fold,
             known=Known.OPENED,
         )
     if function.reduces:
@@ -69,7 +72,10 @@ def _states(function: PythonFunction, key: str, line: Callable[[JavaFrame], Sour
 
 def _window_states(window: PythonWindow, key: str) -> Iterator[State]:
     contents = window.contents
-    yield _built_in(names.WINDOW_CONTENTS, StateKind.LIST, key, type=contents, namespace=window.namespace)
+    fold = window.fold
+    yield _built_in(names.WINDOW_CONTENTS, StateKind.LIST, key, type=contents, namespace=window.namespace, fold=fold)
+    if window.counts:
+        yield _built_in(window.counts, StateKind.VALUE, key, type="Long")
     if window.merging:
         yield _built_in(names.MERGING_WINDOWS, StateKind.MAP, key)
 
@@ -82,6 +88,7 @@ def _built_in(
     type: str | None = None,
     namespace: str | None = None,
     unstable: bool = False,
+    fold: UserCode | None = None,
 ) -> State:
     return State(
         name=name,
@@ -92,6 +99,7 @@ def _built_in(
         namespace_type=namespace,
         built_in=True,
         unstable=unstable,
+        function=fold,
         known=Known.BUILT_IN,
     )
 
@@ -99,6 +107,7 @@ def _built_in(
 def python_detail(function: PythonFunction, operator: str, states: tuple[State, ...]) -> Detail:
     """What is to be told of an operator that runs a function in Python; ``operator`` is the name of its class."""
     detail: Detail = {"python": _plain(operator), "function": function.name, "timers": function.timers}
+    detail["made_with"], detail["code"] = function.made_with, function.code
     if function.window is not None:
         detail["window"] = function.window.text
         detail["window_class"] = function.window.assigner
