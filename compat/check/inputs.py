@@ -37,9 +37,9 @@ def _in_common(old: Operator, new: Operator, before: Program, after: Program) ->
 def moved_along(old: Operator, new: Operator) -> bool:
     """True if the code for two inputs changed places with them, so that each state is still used for the same records."""
     before, after = old.detail.get("holding"), new.detail.get("holding")
-    if before is None or after is None or not before.inputs or not after.inputs:
+    if before is None or after is None:
         return False
-    return before.inputs != after.inputs and before.inputs == after.inputs[::-1]
+    return before.by_side != after.by_side and before.by_side == after.by_side[::-1]
 
 
 def _marks(operator: Operator, program: Program) -> tuple[Marks, Marks] | None:
@@ -70,6 +70,11 @@ def _upstream(ids: list[str], program: Program) -> Iterator[Operator]:
         seen.update(operator.inputs)
 
 
+def ways(operator: Operator, program: Program) -> list[tuple[str, int]]:
+    """The kinds of the operators before this one, the nearest first, and how many were merged into each."""
+    return [(one.kind, len(one.merged)) for one in _upstream(list(operator.inputs), program)]
+
+
 def _of(operator: Operator) -> Iterator[tuple[str, object]]:
     code = own_code(operator)
     if operator.uid is not None:
@@ -82,4 +87,4 @@ def _of(operator: Operator) -> Iterator[tuple[str, object]]:
         yield "values", (code.name, code.captured)
     for selector in operator.key_selectors:
         if selector is not None:
-            yield "key", selector
+            yield "key", (selector.name, selector.digest, selector.captured)

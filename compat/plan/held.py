@@ -11,6 +11,8 @@ from typing import Any
 from compat.compiler.own_code import is_library, is_our_module
 from compat.plan.asked import KNOWN_BEFORE
 from compat.plan.methods import closure_of, methods_of
+from compat.plan.put import puts
+from compat.plan.texts import texts_of
 from compat.state.descriptors import StateDescriptor
 from compat.state.model.behaviour import MOST_ROLES, Holding, in_its_role
 
@@ -35,11 +37,13 @@ def holding_of(
     places = dict(_places(reach.methods, asked))
     if not reach.fields and not places:
         return None
+    sides = list(_entries(reach.methods))
     return Holding(
         fields={**reach.fields, **places},
         code=_digest(reach.methods, reach.fields, {}, asked),
         code_by_state=_digest(reach.methods, reach.fields, reach.fields, frozenset()),
-        inputs=tuple(_inputs(reach.methods, reach.fields)),
+        inputs=tuple(_used(side, reach.fields) for side in sides),
+        changed=tuple(_changed(side, reach.fields) for side in sides),
         roles=dict(_roles(reach.methods, reach.fields)),
     )
 
@@ -186,22 +190,30 @@ def _texts_in(constant: Any) -> Iterator[str]:
         yield constant
 
 
-def _inputs(methods: Iterable[FunctionType], fields: Mapping[str, str]) -> Iterator[tuple[str, ...]]:
-    """For each input of a function of two, the states in the attributes that its code for that input's records uses."""
+def _entries(methods: Iterable[FunctionType]) -> Iterator[list[FunctionType]]:
+    """For each input of a function of two, its method for that input's records, and those of its methods that this calls."""
     by_name = {method.__name__: method for method in methods}
     entries = [next((by_name[name] for name in names if name in by_name), None) for names in _OF_INPUTS]
     for entry in entries if None not in entries else ():
         assert entry is not None
-        yield tuple(sorted({fields[name] for name in _used(entry, by_name) if name in fields}))
+        yield _called(entry, by_name)
 
 
-def _used(entry: FunctionType, by_name: Mapping[str, FunctionType]) -> set[str]:
-    """The names that a method mentions, itself or in methods of the function that it calls."""
-    found: set[str] = set()
-    codes = [entry.__code__]
-    while codes:
-        code = codes.pop()
-        codes += [one for one in code.co_consts if isinstance(one, CodeType)]
-        codes += [by_name[name].__code__ for name in code.co_names if name in by_name and name not in found]
-        found.update(code.co_names)
-    return found
+def _called(entry: FunctionType, by_name: Mapping[str, FunctionType]) -> list[FunctionType]:
+    found = {entry.__name__: entry}
+    todo = [entry]
+    while todo:
+        names = set(_names(todo.pop().__code__)) & by_name.keys() - found.keys()
+        found |= {name: by_name[name] for name in names}
+        todo += [by_name[name] for name in names]
+    return list(found.values())
+
+
+def _used(methods: Iterable[FunctionType], fields: Mapping[str, str]) -> tuple[str, ...]:
+    """The states in the attributes that methods mention."""
+    return tuple(sorted({fields[name] for one in methods for name in _names(one.__code__) if name in fields}))
+
+
+def _changed(methods: Iterable[FunctionType], fields: Mapping[str, str]) -> tuple[str, ...]:
+    """The states into which methods put something."""
+    return tuple(sorted({state for text in texts_of(None, iter(methods)) for state, _ in puts(text, fields)}))

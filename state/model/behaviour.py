@@ -24,14 +24,20 @@ class Holding(Record, frozen=True, kw_only=True):
     ``fields`` are the names of states by field. ``code`` is a digest of all methods that name no state. ``code_by_state`` is
     the same with each field named by its state, so that it does not change when a field is renamed. ``roles`` are digests of
     it by state, in which only that state can be told from the others: what the code does with it. For a function of two
-    inputs, ``inputs`` are the states that it uses for a record of each.
+    inputs, ``inputs`` are the states that it uses for a record of each, and ``changed`` those into which it puts something.
     """
 
     fields: dict[str, str]
     code: str
     code_by_state: str
     inputs: tuple[tuple[str, ...], ...] = ()
+    changed: tuple[tuple[str, ...], ...] = ()
     roles: dict[str, str] = {}
+
+    @property
+    def by_side(self) -> tuple[tuple[tuple[str, ...], ...], ...]:
+        """The same for each of two inputs; empty for other functions."""
+        return tuple(zip(self.inputs, self.changed or ((),) * len(self.inputs), strict=True))
 
 
 class Stage(Record, frozen=True, kw_only=True):

@@ -12,11 +12,17 @@ from compat.loader.jvm.classfile import (
     FieldUse,
     Handle,
     Instruction,
+    Local,
     Member,
     Method,
 )
 
-_GETSTATIC = 0xB2
+_GETSTATIC, _GETFIELD, _STORE = 0xB2, 0xB4, 0x3A
+_STATES = "org/apache/flink/api/common/state/"
+_PUT = frozenset(
+    ("update", "add", "addAll", "put", "putAll", "asyncUpdate", "asyncAdd", "asyncAddAll", "asyncPut", "asyncPutAll")
+)
+"""The methods of states that put something in."""
 _MADE_UP = "$"
 """The marker of compiler-generated names: ``lambda$open$0``, ``access$000``."""
 
@@ -57,19 +63,42 @@ class FieldUses:
 
     def used(self, method: Method) -> set[str]:
         """The fields of the class that a method reads or writes, itself or in methods of the class that it calls."""
-        found: set[str] = set()
+        return {
+            one.field.name
+            for each in self._called(method)
+            for one in _instructions(each)
+            if isinstance(one, FieldUse) and one.field.owner == self.cls.name
+        }
+
+    def changed(self, method: Method) -> set[str]:
+        """The fields of the class into whose states a method puts something, itself or in methods of the class that it calls.
+        States that it keeps in variables are not followed.
+        """
+        return {name for one in self._called(method) for name in self._changed(_instructions(one))}
+
+    def _changed(self, instructions: tuple[Instruction, ...]) -> Iterator[str]:
+        on_stack: list[str] = []
+        for before, one in zip((None, *instructions), instructions, strict=False):
+            if isinstance(one, FieldUse) and one.opcode == _GETFIELD and one.field.descriptor.startswith(f"L{_STATES}"):
+                on_stack.append(one.field.name if one.field.owner == self.cls.name else "")
+            elif isinstance(one, Local) and one.opcode == _STORE and isinstance(before, FieldUse):
+                del on_stack[-1:]
+            elif isinstance(one, Call) and one.method.owner.startswith(_STATES) and on_stack:
+                name = on_stack.pop()
+                if name and one.method.name in _PUT:
+                    yield name
+
+    def _called(self, method: Method) -> Iterator[Method]:
+        """A method, and the methods of the class that it calls."""
         seen: set[Member] = set()
         todo = [method]
         while todo:
             one = todo.pop()
-            if one.member in seen:
-                continue
-            seen.add(one.member)
-            for instruction in _instructions(one):
-                if isinstance(instruction, FieldUse) and instruction.field.owner == self.cls.name:
-                    found.add(instruction.field.name)
-                todo += [called for member in calls(instruction) if (called := self._own(member)) is not None]
-        return found
+            if one.member not in seen:
+                seen.add(one.member)
+                yield one
+                called = (self._own(member) for instruction in _instructions(one) for member in calls(instruction))
+                todo += [each for each in called if each is not None]
 
     def elsewhere(self) -> dict[str, Member]:
         """The static fields of other classes that the methods read, by their short names."""

@@ -41,11 +41,13 @@ def holding_of(operator: Java) -> Holding | None:
     places = dict(_places(uses, asked))
     if not reach.fields and not places:
         return None
+    sides = _inputs(uses)
     return Holding(
         fields={**reach.fields, **places},
         code=_digest(uses, reach.fields, {}, asked),
         code_by_state=_digest(uses, reach.fields, reach.fields, frozenset()),
-        inputs=tuple(_inputs(uses, reach.fields)),
+        inputs=tuple(_states_in((one.used(method) for one, method in side), reach.fields) for side in sides),
+        changed=tuple(_states_in((one.changed(method) for one, method in side), reach.fields) for side in sides),
         roles=dict(_roles(uses, reach.fields)),
     )
 
@@ -185,17 +187,19 @@ def _only_fills(one: FieldUses, method: Method) -> bool:
     return method.name in _BEFORE and len(list(one.reached(method))) == len(one.instructions(method))
 
 
-def _inputs(uses: Iterable[FieldUses], fields: Mapping[str, str]) -> Iterator[tuple[str, ...]]:
-    """For each input of a function of two, the states in the fields that its code for that input's records uses."""
-    used: dict[str, set[str]] = {}
+def _inputs(uses: Iterable[FieldUses]) -> list[list[tuple[FieldUses, Method]]]:
+    """For each input of a function of two, its code for that input's records; empty for other functions."""
+    found: dict[str, list[tuple[FieldUses, Method]]] = {}
     for one in uses:
         for method in one.cls.methods:
             match = _OF_INPUT.fullmatch(method.name)
             if match is not None:
-                number = match[1] or ("2" if match[2] else "1")
-                used.setdefault(number, set()).update(fields[name] for name in one.used(method) if name in fields)
-    if used.keys() == {"1", "2"}:
-        yield from (tuple(sorted(used[number])) for number in ("1", "2"))
+                found.setdefault(match[1] or ("2" if match[2] else "1"), []).append((one, method))
+    return [found["1"], found["2"]] if found.keys() == {"1", "2"} else []
+
+
+def _states_in(found: Iterable[set[str]], fields: Mapping[str, str]) -> tuple[str, ...]:
+    return tuple(sorted({fields[name] for names in found for name in names if name in fields}))
 
 
 def _member(target: Java, name: str) -> Java:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 
 from compat.check.decision import check
+from compat.check.findings import Level
 from compat.state.model.behaviour import Holding
 from compat.state.model.code import UserCode
 from compat.state.model.operators import Operator
@@ -50,3 +52,27 @@ def test_what_changed_places(new: Operator, rules: set[str]) -> None:
     sides = (program(name, FIRST, SECOND, one) for name, one in (("old", OLD), ("new", new)))
     told = {one.rule for one in check(*sides).findings}
     assert told & {"CMP113", "CMP419", "CMP423"} == rules
+
+
+def filling(filled: tuple[str, str], inputs: tuple[Operator, Operator] = (FIRST, SECOND)) -> Operator:
+    """An operator of two inputs that uses both states for each, and fills one."""
+    made = join(inputs, ("x", "y"), "")
+    both = msgspec.structs.replace(
+        made.detail["holding"], inputs=(("x", "y"),) * 2, changed=tuple((name,) for name in filled), code_by_state=""
+    )
+    return msgspec.structs.replace(made, detail={**made.detail, "holding": both})
+
+
+@pytest.mark.parametrize(
+    ("new", "level"),
+    [
+        (filling(("x", "y")), None),
+        (filling(("x", "y"), (SECOND, FIRST)), Level.ERROR),
+        (filling(("y", "x"), (SECOND, FIRST)), None),  # the code changed places with the inputs
+        (filling(("x", "x"), (SECOND, FIRST)), Level.ERROR),
+    ],
+)
+def test_a_state_is_that_of_the_input_that_fills_it(new: Operator, level: Level | None) -> None:
+    sides = (program(name, FIRST, SECOND, one) for name, one in (("old", filling(("x", "y"))), ("new", new)))
+    (found,) = [one.level for one in check(*sides).findings if one.rule == "CMP113"] or [None]
+    assert found is level

@@ -52,12 +52,13 @@ def _fields(operator: Operator) -> dict[str, str]:
 
 
 def _kept_by_side(pair: Pair) -> str | None:
-    """The states that are of one input only, as text; None if all are used for both."""
+    """The states that only one input uses or fills, as text; None if none is one's own."""
     holding = pair.old.detail.get("holding")
-    if holding is None or not holding.inputs:
+    if holding is None or not holding.by_side:
         return "all that Flink keeps for it"
-    first, second = (set(names) for names in holding.inputs)
-    return ", ".join(sorted(first ^ second)) or None
+    first, second = holding.by_side
+    own = (set(one) ^ set(other) for one, other in zip(first, second, strict=True))
+    return ", ".join(sorted(set().union(*own))) or None
 
 
 RULE = Rule(
@@ -65,7 +66,7 @@ RULE = Rule(
     name="inputs-exchanged",
     level=Level.ERROR,
     other_levels=(Level.WARNING,),
-    when="warning if the operator uses the same states for the records of both inputs",
+    when="warning if the operator uses and fills the same states for the records of both inputs",
     fate=Fate.WRONG_HANDS,
     summary="The inputs of a connect or a join, or the code for them, changed places.",
     why="A join or a function of two inputs keeps state by the number of the input. If x.connect(y) becomes "

@@ -34,6 +34,21 @@ def test_fields_are_found_in_what_a_method_calls_too(name, called, fields):
     assert found.used(method(found, called)) == fields
 
 
+@pytest.mark.parametrize(
+    ("name", "called", "fields"),
+    [
+        ("Parts$Sides", "processElement1", {"left"}),
+        ("Parts$Sides", "processElement2", {"right"}),
+        ("Parts$Sides", "open", set()),
+        ("ConnectExchangedOverOneState$Both", "processElement2", {"seen"}),
+        ("Parts$Count", "processElement", {"n"}),
+    ],
+)
+def test_fields_are_found_into_whose_states_a_method_puts_something(name, called, fields):
+    found = uses("new", name)
+    assert found.changed(method(found, called)) == fields
+
+
 def test_a_field_that_is_renamed_is_the_same_under_the_name_of_its_state():
     old, new = (uses(side, "FieldsRenamed$F") for side in ("old", "new"))
     before, after = method(old, "processElement"), method(new, "processElement")
