@@ -14,7 +14,7 @@ from compat.check.similarity import recorded, same_values
 from compat.check.state_storage import dialect_of, type_change
 from compat.state.compatibility import THREAD
 from compat.state.compatibility.answers import SAME
-from compat.state.model.contents import Shapes, unread
+from compat.state.model.contents import Shapes, exchanged, unread
 from compat.state.model.operators import Operator
 from compat.state.model.states import State, StateKind, StateScope
 from compat.state.names import END_OF_INPUT, WINDOW_CONTENTS, timer_service
@@ -169,16 +169,20 @@ def _of_shapes(pair: Pair, state: State, *, pickled: bool) -> Gap | None:
     """The gap where NEW's code reads pickles, or texts of JSON, in another way than OLD's code put them in."""
     before, now = (side.detail.get("shapes_put", {}).get(state.name, ()) for side in (pair.old, pair.new))
     read, reads = (side.detail.get("shapes_read", {}).get(state.name) for side in (pair.old, pair.new))
+    moved = exchanged(before, now)
     if not pickled:
         before = tuple(shape for shape in before if shape.says_json)
-    # What OLD's code looked for in its own values was there.
-    others = None if reads is None else tuple(one for one in reads if one.is_whole or one not in (read or ()))
-    reading = unread(before, others, now)
-    if reading is None or (before, read) == (now, reads):
+    reading = unread(before, reads, now, read or ())
+    if (before, read) == (now, reads) or (reading is None and moved is None):
         return None
-    new = f"NEW puts {_either(now)}" if reading.is_whole else f"NEW reads {reading} of it"
+    if reading is None:
+        assert moved is not None
+        what = f"NEW puts at [{moved[0]}] of the values in the state {state.name!r} what OLD put at [{moved[1]}]"
+    else:
+        new = f"NEW puts {_either(now)}" if reading.is_whole else f"NEW reads {reading} of it"
+        what = f"OLD puts {_either(before)} into the state {state.name!r}, and {new}"
     return Gap(
-        f"OLD puts {_either(before)} into the state {state.name!r}, and {new}",
+        what,
         "Put what was put there before, or into a state of another name; or have the code read both, and let this pass.",
         "shapes",
     )

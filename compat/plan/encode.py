@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from typing import Literal
 
 from msgspec import UNSET, Struct, UnsetType, field, structs
@@ -15,7 +16,6 @@ from compat.compiler.gc_policy import collection_paused
 from compat.compiler.job import Job
 from compat.compiler.streamgraph.graph import StreamGraph, StreamNode
 from compat.compiler.transformations.kinds import LegacySource, PhysicalTransformation, Source
-from compat.compiler.transformations.operators import PythonFunction
 from compat.plan.beyond import used_in_functions
 from compat.plan.encode_graphs import execution_graph, job_graph, stream_graph
 from compat.plan.fed import feeds_of, told_in_python
@@ -229,7 +229,7 @@ def _operators(compilation: Compilation, encoding: Encoding) -> Iterator[Operato
             more=discovery.more,
             merged=_merged(node, compilation, encoding),
             detail=detail,
-            key_selectors=_keyed_by(node, discovery, encoding),
+            key_selectors=_keyed_by(graph, node, discovery, encoding),
             connector=None if node.operator is None else connector_of(node.operator.function),
         )
 
@@ -240,18 +240,20 @@ def _discovered(graph: StreamGraph, node: StreamNode, encoding: Encoding) -> Dis
     known = encoding.discovered.get(key)
     if known is None:
         opening = encoding.opening if encoding.call_open else None
-        records = records_of(graph, node.id) if isinstance(node.operator, PythonFunction) else ()
-        known = node, discover(node, opening=opening, records=records)
+        known = node, discover(node, opening=opening, records=partial(records_of, graph, node.id))
         encoding.discovered[key] = known
     return known[1]
 
 
-def _keyed_by(node: StreamNode, discovery: Discovery, encoding: Encoding) -> tuple[UserCode | None, ...]:
+def _keyed_by(
+    graph: StreamGraph, node: StreamNode, discovery: Discovery, encoding: Encoding
+) -> tuple[UserCode | None, ...]:
     """The key selectors of an operator that keeps state, found out once."""
     key = id(node.operator), node.id
     if key not in encoding.selectors:
         opening = encoding.opening if encoding.call_open else None
-        encoding.selectors[key] = node, key_selectors_of(node, opening) if discovery.has_state else ()
+        records = partial(records_of, graph, node.id)
+        encoding.selectors[key] = node, key_selectors_of(node, opening, records) if discovery.has_state else ()
     return encoding.selectors[key][1]
 
 

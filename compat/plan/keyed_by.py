@@ -2,35 +2,54 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
+
+import msgspec
 
 from compat.compiler.streamgraph.graph import StreamNode
 from compat.compiler.transformations.operators import PythonFunction
 from compat.plan import made_up
 from compat.plan.made import digest, values_of
+from compat.plan.put import source_of, sources_in
 from compat.plan.reached import Reached
 from compat.plan.states import Opening, call
 from compat.plan.traced import traced
 from compat.state.model.code import Captured, UserCode
+from compat.state.model.contents import Shapes
 from compat.state.types import TypeInformation
 from compat.state.types.composite import RowTypeInfo
 
 
-def key_selectors_of(node: StreamNode, opening: Opening | None) -> tuple[UserCode | None, ...]:
+def key_selectors_of(
+    node: StreamNode, opening: Opening | None, records: Callable[[], tuple[Shapes, ...]] = tuple
+) -> tuple[UserCode | None, ...]:
     """The key selector of each input of an operator in Python, none for an operator without keys. ``opening`` calls code of the
-    program; None: selectors are not called, and their code is all that is looked at.
+    program; None: selectors are not called, and their code is all that is looked at. ``records`` finds out what the inputs are.
     """
     operator = node.operator
     if not isinstance(operator, PythonFunction) or not any(operator.key_selectors):
         return ()
     types = list(_records(node))
     types += [None] * len(operator.key_selectors)
-    return tuple(
+    found = [
         None if selector is None else _looked_at(selector, type, opening)
         for selector, type in zip(operator.key_selectors, types, strict=False)
+    ]
+    given = itertools.chain(records(), itertools.repeat(()))
+    return tuple(
+        None if code is None else _with_source(code, selector, shapes)
+        for code, selector, shapes in zip(found, operator.key_selectors, given, strict=False)
     )
+
+
+def _with_source(code: UserCode, selector: Any, records: Shapes) -> UserCode:
+    """A selector with the source of its key, seen through the functions that make the records."""
+    sources = sources_in(records)
+    source = source_of(getattr(selector, "get_key", selector), records) if any(sources) else ""
+    return msgspec.structs.replace(code, source=source, sources=sources)
 
 
 def _looked_at(selector: Any, records: TypeInformation | None, opening: Opening | None) -> UserCode | None:

@@ -7,14 +7,18 @@ text does not show may be anything.
 from __future__ import annotations
 
 import ast
+import inspect
 from collections.abc import Iterable, Iterator, Mapping
 from types import BuiltinFunctionType, FunctionType, MethodType
 from typing import Any
+
+import msgspec
 
 from compat.compiler.own_code import is_our_module
 from compat.plan.made import written_in
 from compat.plan.methods import methods_of
 from compat.plan.reached import is_own_module
+from compat.plan.said import Around, Place, digest_of, of_part
 from compat.plan.texts import Text, texts_of
 from compat.state.model.contents import Shape, Shapes, Step, any_of
 from compat.state.rows import Row
@@ -126,6 +130,20 @@ def shapes_given(function: Any, records: tuple[Shapes, ...] = ()) -> Shapes:
     )
 
 
+def source_of(function: Any, records: Shapes) -> str:
+    """A digest of what a function computes that gives one value for a record; empty if its text does not show it."""
+    text = Text.of(function, None if isinstance(function, FunctionType | MethodType) else function)
+    if text is None or not text.parameters:
+        return ""
+    given = text.returned_once()
+    return "" if given is None else Values(text, {text.parameters[0]: records}).digest(None, given)
+
+
+def sources_in(records: Shapes) -> tuple[str, ...]:
+    """Such digests of functions that take one part of a record each, in order; none for records of several structures."""
+    return tuple(source and of_part(source) for source in records[0].sources) if len(records) == 1 else ()
+
+
 def shapes_of(type_info: TypeInformation | None) -> Shapes:
     """The values of a declared type."""
     match type_info:
@@ -139,6 +157,26 @@ def shapes_of(type_info: TypeInformation | None) -> Shapes:
             return (Shape(kind="dict", whole=False),)
     kind = "" if type_info is None else type_info.kind
     return (Shape(kind=_KINDS_OF_TYPES[kind]),) if kind in _KINDS_OF_TYPES else _ANYTHING
+
+
+def with_sources(declared: Shapes, put: Shapes) -> Shapes:
+    """The values of a declared type, with what code computes their parts of."""
+    found = {
+        msgspec.structs.replace(one, sources=tuple(_by_place(other, one).get(key, "") for key in _places(one)))
+        for one in declared
+        for other in put
+        if other.sources and len(other.sources) == len(one.parts)
+    }
+    return tuple(sorted(found, key=repr)) or declared
+
+
+def _places(one: Shape) -> tuple[Place, ...]:
+    return one.keys or tuple(range(len(one.parts)))
+
+
+def _by_place(given: Shape, declared: Shape) -> dict[Place, str]:
+    """The sources of a value by the places of the declared one: a row that was made without names has its order."""
+    return dict(zip(given.keys or _places(declared), given.sources, strict=True))
 
 
 _KINDS_OF_TYPES = {
@@ -173,8 +211,12 @@ class Values:
         given: Mapping[str, Shapes] | None = None,
         fields: Mapping[str, str] | None = None,
         depth: int = 0,
+        said: Mapping[str, str] | None = None,
     ) -> None:
         self.text, self._given, self._fields, self._depth = text, given or {}, fields or {}, depth
+        numbered = {name: f"parameter_{number}" for number, name in enumerate(text.parameters)}
+        named = {name: ast.Name(one, ast.Load()) for name, one in (numbered if said is None else said).items() if one}
+        self._around = Around(text, named, self._given, self._is_own)
         self._open: set[str] = set()
 
     def returned(self) -> Shapes:
@@ -207,7 +249,8 @@ class Values:
             case ast.Compare():
                 return (_NUMBER,)
             case ast.Tuple(elts=parts):
-                return (_in_parts("tuple", [self.of(one, depth + 1) for one in parts]),)
+                whole = _in_parts("tuple", [self.of(one, depth + 1) for one in parts])
+                return (_from(whole, self._sources(enumerate(parts))),)
             case ast.List(elts=parts) | ast.Set(elts=parts):
                 kind = "list" if isinstance(given, ast.List) else "set"
                 return (_in_parts(kind, [_all(self.of(one, depth + 1) for one in parts)]),)
@@ -222,8 +265,10 @@ class Values:
             case ast.Call():
                 return self._of_call(given, depth)
             case ast.Subscript(value=value, slice=ast.Constant(value=int() as place)):
-                whole = [one for one in self.of(value, depth + 1) if one not in _NOTHING]
-                return _all(one.at(Step(kind="item", place=place)) or () for one in whole)
+                held = [one for one in self.of(value, depth + 1) if one not in _NOTHING]
+                return _all(one.at(Step(kind="item", place=place)) or () for one in held)
+            case ast.Subscript(value=value, slice=ast.Slice() as between):
+                return _all(_sliced(one, between) for one in self.of(value, depth + 1) if one not in _NOTHING)
             case ast.UnaryOp(operand=operand):
                 return self.of(operand, depth + 1)
             case ast.BinOp(left=left, op=op, right=right):
@@ -250,11 +295,14 @@ class Values:
             for key, value in zip(given.keys, given.values, strict=True)
             if isinstance(key, ast.Constant) and isinstance(key.value, str)
         }
-        return _with_keys(named, whole=len(named) == len(given.keys))
+        found = _with_keys(named, whole=len(named) == len(given.keys))
+        by_key = {
+            key.value: one for key, one in zip(given.keys, given.values, strict=True) if isinstance(key, ast.Constant)
+        }
+        return _from(found, self._sources((key, by_key[key]) for key in found.keys))
 
     def _of_call(self, given: ast.Call, depth: int) -> Shapes:
-        reads = isinstance(given.func, ast.Attribute) and given.func.attr in _READ
-        if reads and self.text.state_in(given.func.value, self._fields) is not None:  # type: ignore[attr-defined]
+        if self._is_own(given):
             return _NOTHING
         called = self.text.resolve(given.func)
         if isinstance(given.func, ast.Name) and called in _BUILT_IN:
@@ -279,7 +327,9 @@ class Values:
 
     def _of_built_in(self, given: ast.Call, name: str, depth: int) -> Shapes:
         if name == "dict" and not given.args and all(one.arg for one in given.keywords):
-            return (_with_keys({one.arg or "": self.of(one.value, depth + 1) for one in given.keywords}),)
+            found = _with_keys({one.arg or "": self.of(one.value, depth + 1) for one in given.keywords})
+            by_key = {one.arg: one.value for one in given.keywords}
+            return (_from(found, self._sources((key, by_key[key]) for key in found.keys)),)
         only = given.args[0] if len(given.args) == 1 else None
         if name == "tuple" and isinstance(only, ast.List | ast.Tuple):
             return (_in_parts("tuple", [self.of(one, depth + 1) for one in only.elts]),)
@@ -292,7 +342,9 @@ class Values:
             return _ANYTHING
         known = dict(zip(text.parameters, (self.of(one, depth + 1) for one in given.args), strict=False))
         known |= {one.arg: self.of(one.value, depth + 1) for one in given.keywords if one.arg}
-        return Values(text, known, self._fields, self._depth + depth + 1).returned()
+        said = dict(zip(text.parameters, self._sources((None, one) for one in given.args), strict=False))
+        said |= {one.arg: self.digest(None, one.value) for one in given.keywords if one.arg}
+        return Values(text, known, self._fields, self._depth + depth + 1, said).returned()
 
     def _of_class(self, given: ast.Call, called: type, depth: int) -> Shapes:
         if called is Row:
@@ -302,12 +354,38 @@ class Values:
                 return (Shape(kind="row", whole=False),)
             parts = (*given.args, *(one.value for one in given.keywords))
             row = _in_parts("row", [self.of(one, depth + 1) for one in parts])
-            return (Shape(kind="row", parts=row.parts, keys=tuple(one.arg or "" for one in given.keywords)),)
+            keys = tuple(one.arg or "" for one in given.keywords)
+            sources = self._sources(zip(keys or range(len(parts)), parts, strict=True))
+            return (Shape(kind="row", parts=row.parts, keys=keys, sources=sources),)
         if called.__module__ in _LIBRARY:
             kind = _KINDS.get(called.__name__, "object")
             return (Shape(kind=kind, whole=False, name=f"{called.__module__}:{called.__name__}"),)
         own = is_own_module(called.__module__) and not is_our_module(called.__module__)
-        return (Shape(kind="object", name=written_in(called)),) if own else _ANYTHING
+        return (self._made(given, called),) if own else _ANYTHING
+
+    def _made(self, given: ast.Call, called: type) -> Shape:
+        """An object of a class of the program."""
+        made = Shape(kind="object", name=written_in(called))
+        try:
+            bound = inspect.signature(called).bind(*given.args, **{one.arg or "": one.value for one in given.keywords})
+        except (TypeError, ValueError):
+            return made
+        by_key = {key: one for key, one in bound.arguments.items() if isinstance(one, ast.expr)}
+        return msgspec.structs.replace(_from(made, self._sources(by_key.items())), keys=tuple(by_key))
+
+    def _sources(self, parts: Iterable[tuple[Place | None, ast.expr]]) -> tuple[str, ...]:
+        return tuple(self.digest(place, one) for place, one in parts)
+
+    def digest(self, place: Place | None, given: ast.expr) -> str:
+        """A digest of what an expression computes that is put at a place of a value."""
+        return digest_of(given, place, self._around)
+
+    def _is_own(self, given: ast.expr) -> bool:
+        """Whether an expression gives what the state, or one of the same function, holds."""
+        if isinstance(given, ast.Name):
+            return self._given.get(given.id) == _NOTHING
+        reads = isinstance(given, ast.Call) and isinstance(given.func, ast.Attribute) and given.func.attr in _READ
+        return reads and self.text.state_in(given.func.value, self._fields) is not None  # type: ignore[attr-defined]
 
     def _either(self, parts: Iterable[ast.expr], depth: int) -> Shapes:
         """Any of several: ``old or 0`` is a number if ``old`` is what the state held."""
@@ -381,6 +459,28 @@ def _in_parts(kind: str, parts: list[Shapes]) -> Shape:
     given = tuple(map(_without_nothing, parts))
     known = kind in ("tuple", "row") or any(given)
     return Shape(kind=kind, parts=given if known else ())
+
+
+def _from(made: Shape, sources: tuple[str, ...]) -> Shape:
+    return msgspec.structs.replace(made, sources=sources) if any(sources) else made
+
+
+def _sliced(whole: Shape, between: ast.Slice) -> Shapes:
+    """What a slice takes of a value."""
+    if whole.kind != "tuple":
+        return (whole,) if whole.kind in ("text", "bytes", "list") and not whole.says_json else _ANYTHING
+    try:
+        taken = slice(*(_bound(one) for one in (between.lower, between.upper, between.step)))
+    except ValueError:  # it is computed
+        return (Shape(kind="tuple", whole=False),)
+    if not whole.whole:
+        return (Shape(kind="tuple", whole=False),)
+    return (Shape(kind="tuple", parts=whole.parts[taken], sources=whole.sources[taken]),)
+
+
+def _bound(given: ast.expr | None) -> int | None:
+    found: int | None = None if given is None else ast.literal_eval(given)
+    return found
 
 
 def _with_keys(known: Mapping[str, Shapes], *, whole: bool = True) -> Shape:

@@ -36,7 +36,7 @@ from compat.plan.held import holding_of
 from compat.plan.made import classes_known, classes_made, classes_present, classes_written, values_of
 from compat.plan.methods import closure_of, names_used
 from compat.plan.pickled import classes_put, classes_shaped
-from compat.plan.put import all_put, objects_in, shapes_folded, shapes_of, shapes_put
+from compat.plan.put import all_put, objects_in, shapes_folded, shapes_of, shapes_put, with_sources
 from compat.plan.read import reads_folded, reads_of, reads_of_reducing, reads_of_windows
 from compat.state import names as framework
 from compat.state.descriptors import (
@@ -95,6 +95,8 @@ class Discovery(msgspec.Struct, frozen=True):
 
 Opening = Callable[[Callable[[], object]], object]
 """Calls the opening method of a function."""
+Records = Callable[[], tuple[Shapes, ...]]
+"""Finds out what an operator gets by each input."""
 
 
 def call(function: Callable[[], object]) -> object:
@@ -102,7 +104,7 @@ def call(function: Callable[[], object]) -> object:
     return function()
 
 
-def discover(node: StreamNode, *, opening: Opening | None = call, records: tuple[Shapes, ...] = ()) -> Discovery:
+def discover(node: StreamNode, *, opening: Opening | None = call, records: Records = tuple) -> Discovery:
     """Find the states of a node. ``opening`` calls the opening methods of the program's functions; None: they are not
     opened. ``records`` are what it gets by each input, as far as that is known.
     """
@@ -217,9 +219,7 @@ def _declared(state: Mapping[str, Any], node: StreamNode) -> State:
 # Operators that run in Python
 
 
-def _python(
-    node: StreamNode, operator: PythonFunction, opening: Opening | None, records: tuple[Shapes, ...]
-) -> Discovery:
+def _python(node: StreamNode, operator: PythonFunction, opening: Opening | None, records: Records) -> Discovery:
     keyed = operator.python in _KEYED
     detail = _python_detail(operator)
     states: list[State] = []
@@ -258,7 +258,7 @@ def _pickles(
     states: Iterable[State],
     context: RuntimeContext,
     holding: Holding | None,
-    records: tuple[Shapes, ...],
+    records: Records,
 ) -> Detail:
     """What is known of the values in the states that are pickled, and of their classes."""
     found: Detail = {}
@@ -266,7 +266,7 @@ def _pickles(
     own = [state for state in states if not state.built_in]
     if any("Pickled" in (state.type or "") for state in own):
         lists = [state.name for state in own if state.kind is StateKind.LIST]
-        everything = all_put(operator.function, fields, lists, records)
+        everything = all_put(operator.function, fields, lists, records())
         classes = {state: set(names) for state, names in classes_put(operator.function, fields).items()}
         for state, shapes in everything.items():
             classes.setdefault(state, set()).update(objects_in(shapes))
@@ -280,7 +280,7 @@ def _pickles(
         found["classes_shaped"] = classes_shaped(operator.function)
     watched = {state.name: state for state in states if _may_be_pickled(state) or "String" in (state.type or "")}
     if watched:
-        put, read = _values(operator, watched, context, fields, records)
+        put, read = _values(operator, watched, context, fields, records())
         told = {name for name, state in watched.items() if name in put and _matters(state, put[name])}
         found["shapes_put"] = {name: put[name] for name in sorted(told)}
         found["shapes_read"] = {name: read[name] for name in watched if name in read}
@@ -318,7 +318,7 @@ def _values(
         elif isinstance(descriptor, ReducingStateDescriptor) and (reads := read.get(descriptor.name)) is not None:
             read[descriptor.name] = reads_of_reducing(descriptor.get_reduce_function(), reads)
         if declared := _declared_values(descriptor):
-            put[descriptor.name] = declared
+            put[descriptor.name] = with_sources(declared, put.get(descriptor.name, ()))
     if isinstance(operator, ops.Window):
         if operator.call is ops.WindowCall.AGGREGATE:
             put[framework.WINDOW_CONTENTS] = shapes_folded(operator.combine)

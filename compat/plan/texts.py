@@ -29,8 +29,8 @@ class Text:
     """The text of a function: ``tree`` is its definition; ``holder`` is the object whose method it is.
 
     ``values`` are the expressions that names are given, ``stored`` the keys and values that are put into what they stand for.
-    ``changed`` are names whose object methods or ``+=`` may change, ``elsewhere`` those that also get values by loops and
-    the like.
+    ``changed`` are names whose object methods or ``+=`` may change, ``augmented`` what ``+=`` adds, ``elsewhere`` those that
+    also get values by loops and the like.
     """
 
     def __init__(self, function: FunctionType, tree: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda, holder: Any):
@@ -38,6 +38,7 @@ class Text:
         self.values: dict[str, list[ast.expr]] = {}
         self.stored: dict[str, list[tuple[ast.expr, ast.expr]]] = {}
         self.changed: set[str] = set()
+        self.augmented: dict[str, list[ast.AugAssign]] = {}
         self.elsewhere: set[str] = set()
         self.parents: dict[ast.AST, ast.AST] = {}
         for one in ast.walk(tree):
@@ -57,8 +58,10 @@ class Text:
 
     def _note(self, one: ast.AST) -> None:
         if isinstance(one, ast.AugAssign):
-            self.changed.update(one.id for one in [one.target] if isinstance(one, ast.Name))
-            if not isinstance(one.target, ast.Name):
+            if isinstance(one.target, ast.Name):
+                self.changed.add(one.target.id)
+                self.augmented.setdefault(one.target.id, []).append(one)
+            else:
                 self._note_value(one.target, one.value)
         elif isinstance(one, ast.Assign | ast.AnnAssign | ast.NamedExpr) and one.value is not None:
             for target in one.targets if isinstance(one, ast.Assign) else (one.target,):
@@ -79,7 +82,12 @@ class Text:
             for left, right in zip(target.elts, value.elts, strict=False):
                 self._note_value(left, right)
         elif isinstance(target, ast.Tuple | ast.List):
-            self.elsewhere.update(one.id for one in ast.walk(target) if isinstance(one, ast.Name))
+            starred = any(isinstance(one, ast.Starred) for one in target.elts)
+            for place, one in enumerate(target.elts):
+                if starred or not isinstance(one, ast.Name):
+                    self.elsewhere.update(each.id for each in ast.walk(one) if isinstance(each, ast.Name))
+                else:
+                    self._note_value(one, ast.Subscript(value=value, slice=ast.Constant(value=place), ctx=ast.Load()))
 
     @functools.cached_property
     def parameters(self) -> list[str]:
@@ -87,6 +95,13 @@ class Text:
         given = self.tree.args
         names = [one.arg for one in (*given.posonlyargs, *given.args)]
         return names[1:] if self.holder is not None and names else names
+
+    def returned_once(self) -> ast.expr | None:
+        """What it returns that has one way to do so; None for others."""
+        if isinstance(self.tree, ast.Lambda):
+            return self.tree.body
+        found = [one for one in ast.walk(self.tree) if isinstance(one, ast.Return | ast.Yield | ast.YieldFrom | ast.If)]
+        return found[0].value if len(found) == 1 and isinstance(found[0], ast.Return) else None
 
     def once(self, given: ast.expr) -> ast.expr:
         """What a name stands for that is given a value once."""

@@ -21,7 +21,8 @@ class UserCode(Record, frozen=True, kw_only=True):
     same digest. It is None if the code is not available. ``captured`` are the plain values that the function object holds.
     ``samples`` is a digest of a KeySelector's results for made-up records, None if none could be made; ``branches`` says that
     it decides by the record, so that samples do not show everything, and ``constants`` is a digest of the constants in its
-    code where ``samples`` leaves them out.
+    code where ``samples`` leaves them out. ``source`` is a digest of what it computes of what the functions before it were
+    given, and ``sources`` are those of the parts of its records; both are empty if that is not known.
     """
 
     name: str
@@ -31,6 +32,8 @@ class UserCode(Record, frozen=True, kw_only=True):
     samples: str | None = None
     branches: bool = False
     constants: str | None = None
+    source: str = ""
+    sources: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         return self.name if self.method is None else f"{self.name}.{self.method}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import collections
 import datetime
 import decimal
+import itertools
 from collections.abc import Iterable, Mapping
 
 from compat.state.model.fields import Record
@@ -15,7 +16,8 @@ class Shape(Record, frozen=True, kw_only=True):
 
     ``parts`` are the elements of a tuple or row in order, what is in a list or set as one part, what a text of JSON says as
     one part, and the values of a dict by its ``keys``, which are the texts among them; a row's are the names of its fields.
-    A value that is not ``whole`` may have more. ``name`` is the class, as ``module:name``, of what is not plain.
+    A value that is not ``whole`` may have more. ``name`` is the class, as ``module:name``, of what is not plain. ``sources``
+    are digests of what code computes the parts of, or what a class is called with by the ``keys``, as far as that is known.
     """
 
     kind: str
@@ -23,6 +25,7 @@ class Shape(Record, frozen=True, kw_only=True):
     keys: tuple[str, ...] = ()
     whole: bool = True
     name: str = ""
+    sources: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         if self.kind in ("tuple", "row") and self.whole:
@@ -59,6 +62,12 @@ class Shape(Record, frozen=True, kw_only=True):
     def by_key(self) -> Mapping[str, Shapes]:
         """The values of a dict, or the fields of a row, as far as these are known."""
         return dict(zip(self.keys, self.parts or ((),) * len(self.keys), strict=True))
+
+    @property
+    def at_places(self) -> Mapping[str, str]:
+        """The ``sources`` by the places of the parts."""
+        places = map(repr, self.keys or range(len(self.sources)))
+        return dict(zip(places, self.sources, strict=False))
 
     def at(self, step: Step) -> Shapes | None:
         """What is found there, ``()`` if that is not known; None if nothing is: the code that looks there fails."""
@@ -195,6 +204,11 @@ class Reading(Record, frozen=True, kw_only=True):
         """Whether it takes all values as they are."""
         return {step.kind for step in self.steps} <= {"listed", "entries", "is", "is not", "asked"}
 
+    @property
+    def is_unguarded(self) -> bool:
+        """Whether it takes what is at a place as it is, in all values that have this place."""
+        return {step.kind for step in self.steps} <= _PLACES
+
 
 Reads = tuple[Reading, ...]
 """All that code reads of the values of a state."""
@@ -205,13 +219,21 @@ def are_read_as(old: Shapes, new: Shapes) -> bool:
     return not (old and new) or all(any(one.is_read_as(other) for other in new) for one in old)
 
 
-def unread(old: Shapes, reads: Reads | None, new: Shapes) -> Reading | None:
+def unread(old: Shapes, reads: Reads | None, new: Shapes, before: Reads = ()) -> Reading | None:
     """The reading of code that puts in ``new``, and ``reads`` what is known of it, that does not find what it looks for in
-    values of before; None if each one does.
+    values of before; None if each one does. Code of ``before`` found what it looked for in its own values.
     """
     known = (Reading(),) if reads is None else reads
-    failing = (one for one in known for shape in old if not _is_read(shape, one.steps, new))
-    return next(failing, None) or next((one for one in known if _passes_over(one, old, known, new)), None)
+    asked = tuple(one for one in known if one.is_whole or one not in before)
+    failing = (one for one in asked for shape in old if not _is_read(shape, one.steps, new))
+    taken = (one for one in known if one in before and one.is_unguarded and not _is_taken(one.steps, old, new))
+    passed = (one for one in asked if _passes_over(one, old, asked, new))
+    return next(itertools.chain(failing, taken, passed), None)
+
+
+def _is_taken(steps: tuple[Step, ...], old: Shapes, new: Shapes) -> bool:
+    """Whether what is at a place, where it was before, may be taken for what is put there now."""
+    return are_read_as(_there(old, steps), _there(new, steps))
 
 
 def _passes_over(reading: Reading, old: Shapes, reads: Reads, new: Shapes) -> bool:
@@ -236,6 +258,34 @@ def _there(shapes: Shapes, steps: Iterable[Step]) -> Shapes:
         elif step.kind not in ("is", "is not", "with", "without"):
             shapes = any_of(one.at(step) or () for one in shapes)
     return shapes
+
+
+def exchanged(old: Shapes, new: Shapes) -> tuple[str, str] | None:
+    """Two places of a value, where what code puts at the first now is what it put at the second, and is not missing there by
+    chance: something else that was put in before stands there now. None if nothing changed places.
+    """
+    for before in old:
+        others = [
+            one for one in new if (one.kind, one.name, len(one.parts)) == (before.kind, before.name, len(before.parts))
+        ]
+        if not any(one.at_places == before.at_places for one in others):
+            for now in others:
+                if (found := _moved(before.at_places, now.at_places)) is not None:
+                    return found
+        for now in others:
+            for one, other in zip(before.parts, now.parts, strict=True):
+                if (found := exchanged(one, other)) is not None:
+                    return found
+    return None
+
+
+def _moved(old: Mapping[str, str], new: Mapping[str, str]) -> tuple[str, str] | None:
+    before = {source: place for place, source in old.items() if source}
+    known = {source for source in new.values() if source}
+    for place in old.keys() & new.keys():
+        if old[place] != new[place] and new[place] in before and old[place] in known:
+            return place, before[new[place]]
+    return None
 
 
 def _with_article(kind: str) -> str:
@@ -300,6 +350,9 @@ _LIBRARY: Mapping[str, type] = {
     )
 }
 """Classes of Python's own whose attributes are known."""
+_PLACES = frozenset(
+    {"item", "key", "maybe", "attribute", "element", "any", "values", "items", "json", "listed", "entries"}
+)
 _PLAIN = frozenset({*_CLASSES, "row"})
 """The kinds that are no superclass of one another."""
 _OF_ROWS = frozenset(

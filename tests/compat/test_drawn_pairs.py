@@ -40,7 +40,6 @@ EITHER_WAY = {
 
 OF_ANOTHER_MEANING = {
     *(
-        "key_upstream",
         "k3_property",
         "side_yields_swapped",
         "jkey_upstream hashmap",
@@ -48,8 +47,8 @@ OF_ANOTHER_MEANING = {
     ),  # records do
     *("body_map_keys", "n3_list_index", "jnames_index_swapped hashmap", "jtuple_use_swapped hashmap"),
     *("k2_method_ref_swapped hashmap", "k2_op_use hashmap"),
-    *("enum_number_held", "jenum_int hashmap", "typed_dict_keys_swapped"),
-    *("accumulator_swapped", "jaccumulator_swapped hashmap"),  # a warning: CMP421
+    *("enum_number_held", "jenum_int hashmap"),
+    "jaccumulator_swapped hashmap",  # a warning: CMP421
 }
 """Pairs whose state is restored as it was, and whose code takes it, or the records for it, to mean something else."""
 

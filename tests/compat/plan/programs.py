@@ -7,6 +7,10 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
+from compat.state.model.contents import Shapes
+
 
 def made(text: str, folder: Path) -> Any:
     """An object of the class ``F`` of a program in the folder."""
@@ -18,3 +22,18 @@ def made(text: str, folder: Path) -> Any:
     module = sys.modules[spec.name] = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module.F()
+
+
+def bare(shapes: Shapes) -> Shapes:
+    """The structures alone, without what code computes the parts of."""
+    return tuple(
+        msgspec.structs.replace(
+            one, parts=tuple(map(bare, one.parts)), sources=(), keys=() if one.kind == "object" else one.keys
+        )
+        for one in shapes
+    )
+
+
+def bare_states(found: dict[str, Shapes]) -> dict[str, Shapes]:
+    """The same by state."""
+    return {state: bare(shapes) for state, shapes in found.items()}

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from compat.plan.put import objects_in, shapes_folded, shapes_of, shapes_put
-from compat.state.model.contents import Shape
+from compat.state.model.contents import Shape, exchanged
 from compat.state.types import Types
-from tests.compat.plan.programs import made
+from tests.compat.plan.programs import bare, bare_states, made
 
 NUMBER, TEXT = Shape(kind="number"), Shape(kind="text")
 
@@ -44,7 +44,7 @@ def named(*, whole: bool = True, **values: tuple[Shape, ...]) -> Shape:
 )
 def test_what_is_put_into_a_value(body: str, told: Any, tmp_path: Path) -> None:
     function = made(f"class F:\n    def process_element(self, value, ctx):\n        {body}\n", tmp_path)
-    assert shapes_put(function, {"s": "state"}, ()) == {"state": told}
+    assert bare_states(shapes_put(function, {"s": "state"}, ())) == {"state": told}
     assert shapes_put(function, {"other": "state"}, ()) == {}
 
 
@@ -59,7 +59,7 @@ def test_accumulators_are_told_by_what_an_aggregate_gives(tmp_path: Path) -> Non
         "class F:\n    def create_accumulator(self):\n        return 0, 0\n"
         "    def add(self, value, a):\n        return a[0] + 1, value\n    def merge(self, a, b):\n        return a\n"
     )
-    assert shapes_folded(made(text, tmp_path)) == (pair((NUMBER,), ()), pair((NUMBER,), (NUMBER,)))
+    assert bare(shapes_folded(made(text, tmp_path))) == (pair((NUMBER,), ()), pair((NUMBER,), (NUMBER,)))
 
 
 def test_what_has_no_text_is_not_known() -> None:
@@ -89,6 +89,10 @@ LIBRARIES = "import collections\nimport datetime\nimport json\nimport pickle\nfr
         ("value.strip()", (TEXT,)),
         ("value.anything()", ()),
         ("(1, 'a')[1]", (TEXT,)),
+        ("(1, 'a', 'b')[1:]", (pair((TEXT,), (TEXT,)),)),
+        ("(1, 'a')[::-1]", (pair((TEXT,), (NUMBER,)),)),
+        ("(1, 'a')[value:]", (Shape(kind="tuple", whole=False),)),
+        ("'ab'[1:]", (TEXT,)),
         ("[1, 2]", (Shape(kind="list", parts=((NUMBER,),)),)),
         ("tuple([value])", (pair(()),)),
         ("dict(a=1)", (named(a=(NUMBER,)),)),
@@ -105,13 +109,72 @@ def test_what_an_expression_gives(value: str, told: Any, tmp_path: Path) -> None
         "class F:\n    def named(self, v):\n        return f'{v}'\n"
         f"    def process_element(self, value, ctx):\n        self.s.update({value})\n"
     )
-    assert shapes_put(made(text, tmp_path), {"s": "state"}, ()) == {"state": told}
+    assert bare_states(shapes_put(made(text, tmp_path), {"s": "state"}, ())) == {"state": told}
 
 
 @pytest.mark.parametrize(("records", "told"), [(((TEXT,),), (TEXT,)), (((),), ()), ((), ())])
 def test_records_are_what_they_are_said_to_be(records: Any, told: Any, tmp_path: Path) -> None:
     function = made("class F:\n    def process_element(self, value, ctx):\n        self.s.update(value)\n", tmp_path)
     assert shapes_put(function, {"s": "state"}, (), records) == {"state": told}
+
+
+@pytest.mark.parametrize(
+    ("body", "told"),
+    [
+        ("self.s.update((value[1], value[0]))", (pair((NUMBER,), (TEXT,)),)),
+        ("a, b = value; self.s.update((b, a))", (pair((NUMBER,), (TEXT,)),)),
+        ("a, *b = value; self.s.update((b, a))", (pair((), ()),)),
+        ("(a, b), c = value, 1; self.s.update((b, a))", (pair((NUMBER,), (TEXT,)),)),
+        ("a, (b, c) = value; self.s.update((b, a))", (pair((), (TEXT,)),)),
+        ("self.s.update(value[1:])", (pair((NUMBER,)),)),
+    ],
+)
+def test_parts_of_records_are_what_they_are_said_to_be(body: str, told: Any, tmp_path: Path) -> None:
+    function = made(f"class F:\n    def process_element(self, value, ctx):\n        {body}\n", tmp_path)
+    found = shapes_put(function, {"s": "state"}, (), ((pair((TEXT,), (NUMBER,)),),))
+    assert bare_states(found) == {"state": told}
+
+
+BETWEEN = "def second(v):\n    return v[1]\n"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "places"),
+    [
+        ("self.s.update((value[1], value[2]))", "self.s.update((value[2], value[1]))", ("0", "1")),
+        ("self.s.update((value[1], value[2]))", "_, a, b = value; self.s.update((b, a))", ("0", "1")),
+        ("self.s.update({'a': value[1], 'b': value[2]})", "self.s.update(dict(a=value[2], b=value[1]))", ("'a'", "'b'")),
+        ("self.s.update(Row(a=value[1], b=value[2]))", "self.s.update(Row(a=value[2], b=value[1]))", ("'a'", "'b'")),
+        ("self.s.update(Own(value[1], value[2]))", "self.s.update(Own(b=value[1], a=value[2]))", ("'a'", "'b'")),
+        ("self.s.update((1, (value[1], value[2])))", "self.s.update((1, (value[2], value[1])))", ("0", "1")),
+        ("n = self.s.value(); self.s.update((n[0] + value[1], n[1] + 1))",
+         "a, b = self.s.value(); a += 1; b += value[1]; self.s.update((a, b))", ("0", "1")),
+        ("self.s.update((second(value), value[2]))", "self.s.update((value[2], value[1]))", ("0", "1")),
+        # The same in other words.
+        ("self.s.update((value[1], value[2]))", "_, a, b = value; self.s.update((a, b))", None),
+        ("self.s.update(Row(a=value[1], b=value[2]))", "self.s.update(Row(b=value[2], a=value[1]))", None),
+        ("self.s.update(Own(value[1], value[2]))", "self.s.update(Own(b=value[2], a=value[1]))", None),
+        ("n = self.s.value() or (0, 0); self.s.update((n[0] + 1, n[1] + value[1]))",
+         "a, b = self.s.value() or (0, 0); a += 1; b += value[1]; self.s.update((a, b))", None),
+        # Others, of which nothing shows that they changed places.
+        ("self.s.update((value[1], value[2]))", "self.s.update((value[2], value[3]))", None),
+        ("self.s.update((value[1], value[2]))", "self.s.update((value[2], value[1], 0))", None),
+        ("self.s.update((0, 1))", "self.s.update((1, 0))", None),
+        ("self.s.update((value[1], value[2]))", "for a, b in [value]: self.s.update((b, a))", None),
+        ("self.s.update((value[1], value[2])); self.s.update((value[2], value[1]))",
+         "self.s.update((value[2], value[1]))", ("0", "1")),
+    ],
+)  # fmt: skip
+def test_parts_that_changed_places(old: str, new: str, places: Any, tmp_path: Path) -> None:
+    own = "class Own:\n    def __init__(self, a, b): pass\n"
+    head = f"{LIBRARIES}{BETWEEN}{own}class F:\n    def process_element(self, value, ctx):"
+    told = []
+    for number, body in enumerate((old, new)):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        told.append(shapes_put(made(f"{head}\n        {body}\n", folder), {"s": "state"}, ())["state"])
+    found = exchanged(told[0], told[1])
+    assert (found and tuple(sorted(found))) == places
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ import pytest
 import compat
 from compat.state.model.contents import Shape
 from compat.state.model.operators import Detail
+from tests.compat.plan.programs import bare
 
 HEAD = """
 from pyflink.common import Row, Types
@@ -69,16 +70,19 @@ def detail(tmp_path: Path, body: str) -> Detail:
     [
         ("keep(numbers)", NUMBER),
         ("keep(numbers.filter(lambda n: n > 1))", NUMBER),
-        ("keep(numbers.map(lambda n: (n, 'a')))", pair((), TEXT)),
+        ("keep(numbers.map(lambda n: (n, 'a')))", pair(NUMBER, TEXT)),
         ("keep(numbers.map(lambda n: (n, 'a'), Types.TUPLE([Types.LONG(), Types.STRING()])))", pair(NUMBER, TEXT)),
         ("keep(numbers.map(lambda n: str(n)).filter(len))", TEXT),
         ("keep(numbers.map(lambda n: 1).union(numbers.map(lambda n: 'a')))", NUMBER + TEXT),
-        ("keep(numbers.map(lambda n: 1).union(numbers.map(lambda n: n)))", None),
+        ("keep(numbers.map(lambda n: 1).union(numbers.map(lambda n: n)))", NUMBER),
+        ("keep(numbers.map(lambda n: 1).union(numbers.map(abs)))", None),
+        ("keep(numbers.map(lambda n: (n, 'a')).map(lambda p: p[1]))", TEXT),
         ("keep(numbers.flat_map(lambda n: [n]))", None),
     ],
 )
 def test_records_go_into_a_state(body: str, told: Any, tmp_path: Path) -> None:
-    assert detail(tmp_path, body).get("shapes_put", {}).get("n") == told
+    found = detail(tmp_path, body).get("shapes_put", {}).get("n")
+    assert (found and bare(found)) == told
 
 
 def test_the_records_of_the_second_input(tmp_path: Path) -> None:

@@ -125,6 +125,21 @@ def test_what_code_reads_is_there(old: Shape, reading: tuple[Step, ...], read: b
     assert unread((old,), None, new) is not None
 
 
+@pytest.mark.parametrize(
+    ("reading", "new", "read"),
+    [
+        (steps(("item", 0)), pair((TEXT,), (NUMBER,)), False),
+        (steps(("item", 0)), pair((NUMBER,), (TEXT,)), True),
+        (steps(("item", 5)), pair((TEXT,), (NUMBER,)), True),  # both look for what is not there
+        (steps(("is", ("tuple",)), ("item", 0)), pair((TEXT,), (NUMBER,)), True),
+        (steps(("item", 0), ("kind", "text")), pair((TEXT,), (NUMBER,)), True),  # it read this of old values already
+    ],
+)
+def test_what_code_takes_as_before_is_what_it_puts_there(reading: tuple[Step, ...], new: Shape, read: bool) -> None:
+    both = (Reading(steps=reading),)
+    assert (unread((pair((NUMBER,), (NUMBER,)),), both, (new,), both) is None) is read
+
+
 A, B, C = (Reading(steps=steps(("maybe", name), THERE)) for name in "abc")
 ASKS_FOR_C = Reading(steps=steps(("with", "c"), ("key", "c"), THERE))
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from compat.check.context import Check
 from compat.check.findings import Fate, Finding, Fix, Level
-from compat.check.inputs import exchanged, moved_along
+from compat.check.inputs import exchanged, moved_along, ways
 from compat.check.mapping import Pair
 from compat.check.pinning import uid_call
 from compat.check.rule import Rule
@@ -29,12 +29,21 @@ def _find(check: Check) -> Iterator[Finding]:
 
 
 def _changes(check: Check, pair: Pair, number: int, old: UserCode, new: UserCode) -> Iterator[Finding]:
-    if old.digest == new.digest and old.captured == new.captured:
+    of_a_part = bool(old.source and new.source in old.sources)
+    moved = of_a_part and old.source != new.source
+    alike = (old.digest, old.captured) == (new.digest, new.captured)
+    both = alike and old.source and new.source and old.source != new.source
+    made_otherwise = bool(both) and ways(pair.old, check.old) == ways(pair.new, check.new)
+    if not moved and not made_otherwise and (alike or of_a_part):
         return
-    level = level_of(old, new)
-    tried = old.samples is not None and old.samples == new.samples
+    level = Level.ERROR if moved else Level.UNKNOWN if made_otherwise else level_of(old, new)
+    tried = old.samples is not None and old.samples == new.samples and not moved and not made_otherwise
     which = f" of input {number}" if len(pair.new.key_selectors) > 1 else ""
-    if old.digest != new.digest:
+    if moved and alike:
+        reason = f"Its KeySelector, {new}, gets what was at [{old.sources.index(new.source)}] of the records before"
+    elif alike and made_otherwise:
+        reason = f"The functions before its KeySelector, {new}, compute what it takes in another way"
+    elif old.digest != new.digest:
         reason = f"The code of its KeySelector, {new}, is another one"
     else:
         before = {one.name: one.digest for one in old.captured}
