@@ -28,10 +28,11 @@ def keyed(source: str, sources: tuple[str, ...] = PARTS, digest: str = "code") -
         (keyed("lower(user)", ("lower(user)", "shop")), "flat_map", None),  # other functions: nothing can be compared
         (keyed("", ()), "map", None),
         (keyed("", (), "other code"), "map", Level.ERROR),
+        (keyed("", ("", "shop")), "map", None),
     ],
 )
 def test_what_a_key_is_computed_of(new: Operator, feeding: str, level: Level | None) -> None:
     before, now = (operator("before", id="before", kind=kind, states=()) for kind in ("map", feeding))
-    result = check(program("old", before, keyed("user")), program("new", now, new))
+    result = check(program("old", before, keyed("user", (*PARTS, ""))), program("new", now, new))
     (found,) = [one.level for one in result.findings if one.rule == "CMP419"] or [None]
     assert found is level

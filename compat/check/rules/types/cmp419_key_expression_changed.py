@@ -29,27 +29,11 @@ def _find(check: Check) -> Iterator[Finding]:
 
 
 def _changes(check: Check, pair: Pair, number: int, old: UserCode, new: UserCode) -> Iterator[Finding]:
-    of_a_part = bool(old.source and new.source in old.sources)
-    moved = of_a_part and old.source != new.source
-    alike = (old.digest, old.captured) == (new.digest, new.captured)
-    both = alike and old.source and new.source and old.source != new.source
-    made_otherwise = bool(both) and ways(pair.old, check.old) == ways(pair.new, check.new)
-    if not moved and not made_otherwise and (alike or of_a_part):
+    change = _change(check, pair, old, new)
+    if change is None:
         return
-    level = Level.ERROR if moved else Level.UNKNOWN if made_otherwise else level_of(old, new)
-    tried = old.samples is not None and old.samples == new.samples and not moved and not made_otherwise
+    level, reason = change
     which = f" of input {number}" if len(pair.new.key_selectors) > 1 else ""
-    if moved and alike:
-        reason = f"Its KeySelector, {new}, gets what was at [{old.sources.index(new.source)}] of the records before"
-    elif alike and made_otherwise:
-        reason = f"The functions before its KeySelector, {new}, compute what it takes in another way"
-    elif old.digest != new.digest:
-        reason = f"The code of its KeySelector, {new}, is another one"
-    else:
-        before = {one.name: one.digest for one in old.captured}
-        names = [one.name for one in new.captured if before.get(one.name) != one.digest]
-        reason = f"Its KeySelector, {new}, holds other values" + (f" in {', '.join(names)}" if names else "")
-    reason += "; for the records that were tried it gives the keys that it gave before." if tried else "."
     yield check.finding(
         RULE,
         f"the key{which} of {pair.new.label} is another expression",
@@ -68,6 +52,31 @@ def _changes(check: Check, pair: Pair, number: int, old: UserCode, new: UserCode
         ),
         silent=True,
         subject=str(number),
+    )
+
+
+def _change(check: Check, pair: Pair, old: UserCode, new: UserCode) -> tuple[Level, str] | None:
+    """How much a changed key matters, and the reason; None if it is the same key."""
+    part = old.sources.index(new.source) if old.source and new.source and new.source in old.sources else None
+    if part is not None and old.source == new.source:
+        return None  # it takes the same, wherever that is now
+    if (old.digest, old.captured) == (new.digest, new.captured):
+        if part is not None:
+            return Level.ERROR, f"Its KeySelector, {new}, gets what was at [{part}] of the records before."
+        made_otherwise = old.source and new.source and old.source != new.source
+        if not made_otherwise or ways(pair.old, check.old) != ways(pair.new, check.new):
+            return None
+        return Level.UNKNOWN, f"The functions before its KeySelector, {new}, compute what it takes in another way."
+    if old.digest != new.digest:
+        reason = f"The code of its KeySelector, {new}, is another one"
+    else:
+        before = {one.name: one.digest for one in old.captured}
+        names = [one.name for one in new.captured if before.get(one.name) != one.digest]
+        reason = f"Its KeySelector, {new}, holds other values" + (f" in {', '.join(names)}" if names else "")
+    tried = part is None and old.samples is not None and old.samples == new.samples
+    level = level_of(old, new) if part is None else Level.ERROR
+    return level, reason + (
+        "; for the records that were tried it gives the keys that it gave before." if tried else "."
     )
 
 
