@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from functools import partial
+from functools import cache, partial
 from typing import Literal
 
 from msgspec import UNSET, Struct, UnsetType, field, structs
@@ -22,7 +22,7 @@ from compat.plan.fed import feeds_of, told_in_python
 from compat.plan.keyed_by import key_selectors_of
 from compat.plan.python_connectors import connector_of
 from compat.plan.records import records_of
-from compat.plan.states import Discovery, Opening, call, discover
+from compat.plan.states import Discovery, Opening, Records, call, discover
 from compat.state.model.code import UserCode
 from compat.state.model.job import (
     PYTHON_EXECUTION_MODE,
@@ -196,7 +196,8 @@ def _operators(compilation: Compilation, encoding: Encoding) -> Iterator[Operato
     for position, (id, hashed) in enumerate(compilation.hashes.items()):
         node = graph.nodes[id]
         vertex = vertices[jobs.vertex_of[id]]
-        discovery = _discovered(graph, node, encoding)
+        records = cache(partial(records_of, graph, id))
+        discovery = _discovered(node, records, encoding)
         detail = discovery.detail.copy()
         detail["chaining_strategy"] = None if node.chaining is None else node.chaining.value
         detail["slot_sharing_group"] = node.slot_sharing_group
@@ -229,30 +230,29 @@ def _operators(compilation: Compilation, encoding: Encoding) -> Iterator[Operato
             more=discovery.more,
             merged=_merged(node, compilation, encoding),
             detail=detail,
-            key_selectors=_keyed_by(graph, node, discovery, encoding),
+            key_selectors=_keyed_by(node, discovery, records, encoding),
             connector=None if node.operator is None else connector_of(node.operator.function),
         )
 
 
-def _discovered(graph: StreamGraph, node: StreamNode, encoding: Encoding) -> Discovery:
+def _discovered(node: StreamNode, records: Records, encoding: Encoding) -> Discovery:
     """The states of a node, found out once for its operator, which is kept with them."""
     key = id(node.operator), node.id
     known = encoding.discovered.get(key)
     if known is None:
         opening = encoding.opening if encoding.call_open else None
-        known = node, discover(node, opening=opening, records=partial(records_of, graph, node.id))
+        known = node, discover(node, opening=opening, records=records)
         encoding.discovered[key] = known
     return known[1]
 
 
 def _keyed_by(
-    graph: StreamGraph, node: StreamNode, discovery: Discovery, encoding: Encoding
+    node: StreamNode, discovery: Discovery, records: Records, encoding: Encoding
 ) -> tuple[UserCode | None, ...]:
     """The key selectors of an operator that keeps state, found out once."""
     key = id(node.operator), node.id
     if key not in encoding.selectors:
         opening = encoding.opening if encoding.call_open else None
-        records = partial(records_of, graph, node.id)
         encoding.selectors[key] = node, key_selectors_of(node, opening, records) if discovery.has_state else ()
     return encoding.selectors[key][1]
 

@@ -15,7 +15,7 @@ from compat.plan import made_up
 from compat.plan.made import digest, values_of
 from compat.plan.put import source_of, sources_in
 from compat.plan.reached import Reached
-from compat.plan.states import Opening, call
+from compat.plan.states import Opening, Records, call
 from compat.plan.traced import traced
 from compat.state.model.code import Captured, UserCode
 from compat.state.model.contents import Shapes
@@ -24,7 +24,7 @@ from compat.state.types.composite import RowTypeInfo
 
 
 def key_selectors_of(
-    node: StreamNode, opening: Opening | None, records: Callable[[], tuple[Shapes, ...]] = tuple
+    node: StreamNode, opening: Opening | None, records: Records = tuple
 ) -> tuple[UserCode | None, ...]:
     """The key selector of each input of an operator in Python, none for an operator without keys. ``opening`` calls code of the
     program; None: selectors are not called, and their code is all that is looked at. ``records`` finds out what the inputs are.

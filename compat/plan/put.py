@@ -161,22 +161,17 @@ def shapes_of(type_info: TypeInformation | None) -> Shapes:
 
 def with_sources(declared: Shapes, put: Shapes) -> Shapes:
     """The values of a declared type, with what code computes their parts of."""
-    found = {
-        msgspec.structs.replace(one, sources=tuple(_by_place(other, one).get(key, "") for key in _places(one)))
-        for one in declared
-        for other in put
-        if other.sources and len(other.sources) == len(one.parts)
-    }
-    return tuple(sorted(found, key=repr)) or declared
+    fitting = (
+        (one, other) for one in declared for other in put if other.sources and len(other.sources) == len(one.parts)
+    )
+    return any_of((_sourced(one, other),) for one, other in fitting) or declared
 
 
-def _places(one: Shape) -> tuple[Place, ...]:
-    return one.keys or tuple(range(len(one.parts)))
-
-
-def _by_place(given: Shape, declared: Shape) -> dict[Place, str]:
-    """The sources of a value by the places of the declared one: a row that was made without names has its order."""
-    return dict(zip(given.keys or _places(declared), given.sources, strict=True))
+def _sourced(declared: Shape, put: Shape) -> Shape:
+    """A row that was made without names has the order of the declared one."""
+    places: tuple[Place, ...] = declared.keys or tuple(range(len(declared.parts)))
+    by_place = dict(zip(put.keys or places, put.sources, strict=True))
+    return msgspec.structs.replace(declared, sources=tuple(by_place.get(place, "") for place in places))
 
 
 _KINDS_OF_TYPES = {
@@ -348,9 +343,10 @@ class Values:
 
     def _of_class(self, given: ast.Call, called: type, depth: int) -> Shapes:
         if called is Row:
-            if any(isinstance(one, ast.Starred) for one in given.args) or any(
+            unknown = any(isinstance(one, ast.Starred) for one in given.args) or any(
                 one.arg is None for one in given.keywords
-            ):
+            )
+            if unknown or (given.args and given.keywords):  # a row refuses both
                 return (Shape(kind="row", whole=False),)
             parts = (*given.args, *(one.value for one in given.keywords))
             row = _in_parts("row", [self.of(one, depth + 1) for one in parts])

@@ -121,7 +121,10 @@ class _Said(ast.NodeTransformer):
             returned = text.returned_once()
             if returned is not None and len(text.parameters) == len(args):
                 inner = Around(text, dict(zip(text.parameters, args, strict=True)), {}, lambda _: False)
-                return _Said(self._place, inner, self._left).visit(deepcopy(returned))
+                walk = _Said(self._place, inner, self._left)
+                found = walk.visit(deepcopy(returned))
+                self._left = walk._left
+                return found
         func = (
             self._expression(node.func)
             if called is None

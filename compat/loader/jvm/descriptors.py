@@ -41,6 +41,7 @@ from compat.loader.jvm.dataflow import (
     anything,
     known,
 )
+from compat.loader.jvm.fielduses import STATES
 from compat.loader.jvm.usercode import lambda_of, member_of
 
 ASKS = frozenset(
@@ -50,7 +51,6 @@ ASKS = frozenset(
     }
 )
 DESCRIPTOR = ("api.common.state.StateDescriptor", "api.common.state.v2.StateDescriptor")
-_STATE = "org/apache/flink/api/common/state/"
 _TRIGGER = "org/apache/flink/streaming/api/windowing/triggers/Trigger$"
 _CONTEXT = re.compile(r"org/apache/flink/streaming/api/functions/windowing/Process(?:All)?WindowFunction\$Context")
 _OPERATOR_STATE = re.compile(
@@ -356,7 +356,7 @@ class Askings:
         """Whether state is asked for in the namespace of a window; None if that cannot be told."""
         if one.method.owner.startswith(_TRIGGER):
             return True
-        if one.method.owner != f"{_STATE}KeyedStateStore" or not self._in_windows:
+        if one.method.owner != f"{STATES}KeyedStateStore" or not self._in_windows:
             return False
         stores = given[0].terms
         if stores is None or len(stores) != 1 or not isinstance(store := next(iter(stores)), Store):

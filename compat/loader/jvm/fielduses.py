@@ -18,7 +18,7 @@ from compat.loader.jvm.classfile import (
 )
 
 _GETSTATIC, _GETFIELD, _STORE = 0xB2, 0xB4, 0x3A
-_STATES = "org/apache/flink/api/common/state/"
+STATES = "org/apache/flink/api/common/state/"
 _PUT = frozenset(
     ("update", "add", "addAll", "put", "putAll", "asyncUpdate", "asyncAdd", "asyncAddAll", "asyncPut", "asyncPutAll")
 )
@@ -79,11 +79,11 @@ class FieldUses:
     def _changed(self, instructions: tuple[Instruction, ...]) -> Iterator[str]:
         on_stack: list[str] = []
         for before, one in zip((None, *instructions), instructions, strict=False):
-            if isinstance(one, FieldUse) and one.opcode == _GETFIELD and one.field.descriptor.startswith(f"L{_STATES}"):
+            if isinstance(one, FieldUse) and one.opcode == _GETFIELD and one.field.descriptor.startswith(f"L{STATES}"):
                 on_stack.append(one.field.name if one.field.owner == self.cls.name else "")
             elif isinstance(one, Local) and one.opcode == _STORE and isinstance(before, FieldUse):
                 del on_stack[-1:]
-            elif isinstance(one, Call) and one.method.owner.startswith(_STATES) and on_stack:
+            elif isinstance(one, Call) and one.method.owner.startswith(STATES) and on_stack:
                 name = on_stack.pop()
                 if name and one.method.name in _PUT:
                     yield name

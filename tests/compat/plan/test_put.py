@@ -77,6 +77,7 @@ LIBRARIES = "import collections\nimport datetime\nimport json\nimport pickle\nfr
         ("Own(value)", (Shape(kind="object", name="program_of_a_test:Own"),)),
         ("Row(value, 1)", (Shape(kind="row", parts=((), (NUMBER,))),)),
         ("Row(a=1)", (Shape(kind="row", parts=((NUMBER,),), keys=("a",)),)),
+        ("Row(value, a=1)", (Shape(kind="row", whole=False),)),
         ("Row(*value)", (Shape(kind="row", whole=False),)),
         ("json.dumps(value)", (TEXT,)),
         ("json.dumps({'a': 1})", (Shape(kind="text", parts=((named(a=(NUMBER,)),),)),)),
