@@ -52,6 +52,7 @@ _MARGIN = 1.0
 _PULSE = 0.5
 _ENDING = 30.0
 _SAID = 16_384
+_CHUNK = 1 << 20
 _TAIL = 3
 
 
@@ -302,27 +303,29 @@ class JvmProcess:
             selector.register(result, selectors.EVENT_READ)
             selector.register(errors, selectors.EVENT_READ)
             while result in selector.get_map() and not self._is_late(len(pending)):
-                # A program's output is there before its end is reported.
-                for key, _ in sorted(selector.select(_PULSE), key=lambda one: one[0].fd == result):
-                    chunk = os.read(key.fd, 1 << 20)
-                    if not chunk:
-                        selector.unregister(key.fd)
-                    elif key.fd == errors:
-                        # Of each program the end alone, and all marks.
-                        programs = (self._errors + chunk).split(PRINTED)
-                        self._errors = bytearray(PRINTED).join(program[-_SAID:] for program in programs)
-                    else:
-                        pending += chunk
-                        if b"\n" in chunk:
-                            *lines, pending = pending.split(b"\n")
-                            for line in lines:
-                                self._answered(line)
+                reported = b""
+                if result in _ready(selector, _PULSE) and not (reported := os.read(result, _CHUNK)):
+                    selector.unregister(result)
+                # A program's output is in its pipe before its end is reported: it is read behind that, and counts before it.
+                if errors in _ready(selector, 0.0) and not self._print(os.read(errors, _CHUNK)):
+                    selector.unregister(errors)
+                pending += reported
+                if b"\n" in reported:
+                    *lines, pending = pending.split(b"\n")
+                    for line in lines:
+                        self._answered(line)
         if self._asked and not self._late:
             with suppress(subprocess.TimeoutExpired):
                 self._code = self._interpreter.process.wait(_ENDING if self._archive.fresh else 5.0)
         with self._changed:
             self._gone = True
             self._changed.notify_all()
+
+    def _print(self, chunk: bytes) -> bool:
+        """Keep what programs print, of each its end alone, and all marks; whether they may print more."""
+        programs = (self._errors + chunk).split(PRINTED)
+        self._errors = bytearray(PRINTED).join(program[-_SAID:] for program in programs)
+        return bool(chunk)
 
     def _is_late(self, pending: int) -> bool:
         """Whether an answer has taken its time, or is longer than any; the process is ended then."""
@@ -382,6 +385,10 @@ class JvmProcess:
         return Crash(
             type="ProcessEnded", message=f"The JVM ended before the program was done{': ' + last if last else '.'}"
         )
+
+
+def _ready(selector: selectors.BaseSelector, seconds: float) -> set[int]:
+    return {key.fd for key, _ in selector.select(seconds)}
 
 
 def _jvm_options(java: Java) -> tuple[str, ...]:

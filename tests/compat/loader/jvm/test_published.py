@@ -1,8 +1,10 @@
 """Programs in the shapes that published examples have: each is planned, or told what it needs."""
 
+import os
 import selectors
 import time
 import zipfile
+from types import SimpleNamespace
 
 import pytest
 
@@ -10,6 +12,7 @@ import compat
 from compat.check.findings import Fate, Level, Verdict
 from compat.loader.failure import CLASSPATH, RUNTIME_PROPERTIES, Side, Undecidable
 from compat.loader.inputs import FlinkJars, InputError
+from compat.loader.jvm import process
 from compat.loader.jvm.errors import JvmError
 from compat.loader.jvm.failures import failed
 from compat.loader.jvm.maven import Artifact, fetch
@@ -80,6 +83,25 @@ def test_what_another_program_printed_in_the_same_jvm_is_not(flink, java, monkey
     outcomes = build_all(programs, flink, java, OPTIONS)
     assert "No topic is named" in outcomes[0].said
     assert "No topic is named" not in outcomes[1].said
+
+
+def test_what_is_printed_while_an_end_is_read_is_that_of_the_next(flink, java, monkeypatch):
+    answering, pauses = set(), []
+
+    def read(descriptor, size):
+        if descriptor in answering and pauses:
+            time.sleep(pauses.pop())  # all programs end before the end of the first is read
+        found = os.read(descriptor, size)
+        if found.startswith(b"{"):
+            answering.add(descriptor)
+        return found
+
+    monkeypatch.setattr(process, "os", SimpleNamespace(**{**vars(os), "read": read}))
+    build(program("shop.Catching", "quiet"), flink, java, OPTIONS)
+    pauses.append(6.0)
+    programs = [program("shop.Catching"), program("shop.Catching", "quiet"), program("shop.Catching")]
+    told = ["No topic is named" in one.said for one in build_all(programs, flink, java, OPTIONS)]
+    assert told == [True, False, True]
 
 
 def test_a_program_in_the_package_of_a_library_has_lines_of_its_own(flink, java):
